@@ -9,6 +9,10 @@
  * winner, and the callback starts another race of those that are left.
  *
  * The winner's cm id replaces one that is not bound and has no events.
+ *
+ * A race counts as one request of its file and of the file's user. The result
+ * and the report stay with the id. If they are large, the user's count stays,
+ * too, and a later race of the id does not add to it.
  */
 #include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
@@ -16,6 +20,9 @@
 #include <rdma/ib_verbs.h>
 
 #include "any.h"
+
+/* Up to so many entries need little more memory than the id itself. */
+#define UCMX_ANY_SMALL	16
 
 /* Handler of the winner until the id has taken it over */
 static int ucmx_any_event(struct rdma_cm_id *cm, struct rdma_cm_event *e)
@@ -67,13 +74,34 @@ static void ucmx_any_error(struct ucmx_id *id, int status)
 	ucmx_event_post(ev);
 }
 
+/* Charges a race. The id's mutex is held. Returns 0 or -EAGAIN. */
+static int ucmx_any_charge(struct ucmx_id *id)
+{
+	/* The user has the charge of the large result of the race before. */
+	return id->any_large ? ucmx_request_charge(id->file, 1) :
+			       ucmx_call_charge(id->file);
+}
+
+/*
+ * Sets what counts: a race, charged before, and a large result. Uncharges what
+ * no longer does. The id's mutex is held.
+ */
+static void ucmx_any_count(struct ucmx_id *id, bool racing, bool large)
+{
+	spin_lock(&id->lock);
+	if (id->racing && !racing)
+		atomic_dec(&id->file->nr_requests);
+	if ((id->racing || id->any_large) && !racing && !large)
+		atomic_dec(&id->file->user->requests);
+	id->racing = racing;
+	id->any_large = large;
+	spin_unlock(&id->lock);
+}
+
 /* The id's mutex is held. */
 static void ucmx_any_ended(struct ucmx_id *id)
 {
-	spin_lock(&id->lock);
-	id->racing = false;
-	ucmx_call_uncharge(id->file);
-	spin_unlock(&id->lock);
+	ucmx_any_count(id, false, id->any_large);
 }
 
 /* The callback has run, but may not have returned. */
@@ -255,8 +283,7 @@ void ucmx_any_end(struct ucmx_id *id)
 	/* The callback finds the id dead, or does not run. */
 	rdma_cmx_connect_cancel(any->connector);
 	mutex_lock(&id->mutex);
-	if (id->racing)
-		ucmx_any_ended(id);
+	ucmx_any_count(id, false, false);
 	mutex_unlock(&id->mutex);
 	ucmx_any_free(any);
 	id->any = NULL;
@@ -273,22 +300,24 @@ static int ucmx_any_reserve(struct ucmx_id *id, const struct ucmx_any *any)
 	       ucmx_event_reserve(id, UCMX_SLOT_DISCONNECT);
 }
 
-/* Starts a race of a command. The id's mutex is held. */
+/*
+ * Starts a race of a command. The id's mutex is held. After an error the object
+ * of the race before counts as it did.
+ */
 int ucmx_any_start(struct ucmx_id *id, struct ucmx_any *any)
 {
+	bool before = id->any_large;
 	int ret;
 
 	ret = ucmx_any_reserve(id, any);
 	if (!ret)
-		ret = ucmx_call_charge(id->file);
+		ret = ucmx_any_charge(id);
 	if (ret)
 		return ret;
-	spin_lock(&id->lock);
-	id->racing = true;
-	spin_unlock(&id->lock);
+	ucmx_any_count(id, true, any->result->count > UCMX_ANY_SMALL);
 	ret = ucmx_any_launch(id, any, GFP_KERNEL_ACCOUNT);
 	if (ret)
-		ucmx_any_ended(id);
+		ucmx_any_count(id, false, before);
 	return ret;
 }
 

@@ -81,7 +81,8 @@ void ucmx_query_weight(struct ucmx_id *id, unsigned int *file,
 {
 	lockdep_assert_held(&id->lock);
 	*file = id->racing + (id->query && !id->query->done);
-	*user = id->racing + (id->query && id->query->charged);
+	*user = (id->racing || id->any_large) +
+		(id->query && id->query->charged);
 }
 
 /* The id's lock is held, or @uq is not visible to others. */

@@ -79,7 +79,7 @@
 struct ucmx_user {
 	unsigned long index;		/* the uid */
 	unsigned int refs;
-	atomic_t requests;		/* outstanding, or result not taken */
+	atomic_t requests;		/* see user.c */
 	u64 wake_debt;			/* see wake.c */
 	struct delayed_work debt;	/* has a reference until it is paid */
 	spinlock_t lock;		/* what follows, see wake.c */
@@ -226,6 +226,7 @@ struct ucmx_id {
 	u8 attempt;		/* RDMA_CMX_ANY_NEXT so far */
 	u8 hold:1;		/* hold events back */
 	u8 racing:1;		/* candidates race, by mutex, too */
+	u8 any_large:1;		/* any counts for the user, likewise */
 	struct cmx_route route;	/* route query, see route.h */
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * State that all files of a user share: the number of resolutions that are
- * outstanding or whose result was not taken. A file counts for the user that
- * opened it.
+ * outstanding or whose result was not taken, and of ids with a large result of
+ * RESOLVE_ANY. A file counts for the user that opened it.
  *
  * The xarray's lock guards the references. Each file has one.
  */

@@ -3,6 +3,8 @@
  * A user has many addresses annotated and leaves the results in the kernel.
  * Queries of others succeed meanwhile. The results are charged to the user's
  * memory cgroup. Their number is limited over all files of the user.
+ * RESOLVE_ANY keeps a result that the user takes: a large one counts until the
+ * id ends.
  */
 #include "uapi.h"
 
@@ -20,13 +22,20 @@
 #define LATE_MS		4000
 #define GROUP_DIR	"/sys/fs/cgroup/attack-results"
 #define GROUP_MB	64
+#define NEAR		"10.55.0.0"
+#define SILENT		"10.55.0.100"	/* no host replies */
+#define PLAIN		"192.168.77.0"	/* no RDMA device */
+#define SMALL		16		/* entries of a result that is small */
+#define LARGE		(SMALL + 1)
+#define USER_REQUESTS	UCMX_PARAMETERS "max_user_requests"
 
 struct names {
 	struct rdma_cmx_names head;
 	struct rdma_cmx_names_addr addr[ADDRS];
 };
 
-static uint32_t names_make(struct names *n, int count)
+/* @count addresses, at most 250 different ones, which follow @net */
+static uint32_t names_make(struct names *n, const char *net, int count)
 {
 	int i;
 
@@ -35,14 +44,14 @@ static uint32_t names_make(struct names *n, int count)
 	n->head.addr_count = count;
 	for (i = 0; i < count; i++) {
 		n->addr[i].family = AF_INET;
-		inet_pton(AF_INET, "10.55.0.0", n->addr[i].addr);
-		n->addr[i].addr[3] = 1 + i % 250;
+		inet_pton(AF_INET, net, n->addr[i].addr);
+		n->addr[i].addr[3] += 1 + i % 250;
 	}
 	return sizeof(n->head) + count * sizeof(n->addr[0]);
 }
 
-/* Sends a query for @count addresses. */
-static int query_by(int fd, int count, uint32_t id)
+/* Sends a query for @count addresses after @net. */
+static int query_net(int fd, const char *net, int count, uint32_t id)
 {
 	struct rdma_cmx_resolve_addrinfo arg = {
 		.id = id,
@@ -52,9 +61,14 @@ static int query_by(int fd, int count, uint32_t id)
 	};
 	struct names n;
 
-	arg.query.names_len = names_make(&n, count);
+	arg.query.names_len = names_make(&n, net, count);
 	arg.query.names = (uintptr_t)&n;
 	return call(fd, RESOLVE_ADDRINFO, &arg);
+}
+
+static int query_by(int fd, int count, uint32_t id)
+{
+	return query_net(fd, NEAR, count, id);
 }
 
 /* Likewise with a new id of @fd */
@@ -114,7 +128,7 @@ FIXTURE(results) {
 FIXTURE_SETUP(results)
 {
 	self->pid = 0;
-	self->user_requests = number_get(UCMX_PARAMETERS "max_user_requests");
+	self->user_requests = number_get(USER_REQUESTS);
 }
 
 FIXTURE_TEARDOWN(results)
@@ -123,8 +137,7 @@ FIXTURE_TEARDOWN(results)
 
 	reap(self->pid);
 	if (self->user_requests > 0)
-		number_set(UCMX_PARAMETERS "max_user_requests",
-			   self->user_requests);
+		number_set(USER_REQUESTS, self->user_requests);
 	EXPECT_TRUE(counter_wait("live_files", 0));
 	while (number_get(COUNTERS "live_queries") +
 	       number_get(COUNTERS "live_results") && now_ms() < end)
@@ -258,7 +271,7 @@ TEST_F(results, of_a_user)
 	int fd[2], i;
 
 	ASSERT_LT(0, self->user_requests);
-	ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_user_requests", 4));
+	ASSERT_EQ(0, number_set(USER_REQUESTS, 4));
 	fd[0] = dev_open(O_NONBLOCK);
 	fd[1] = dev_open(O_NONBLOCK);
 	for (i = 0; i < 4; i++) {
@@ -288,7 +301,7 @@ TEST_F(results, replaced_at_the_limit)
 	int fd, i;
 
 	ASSERT_LT(0, self->user_requests);
-	ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_user_requests", 1));
+	ASSERT_EQ(0, number_set(USER_REQUESTS, 1));
 	fd = dev_open(O_NONBLOCK);
 	ASSERT_EQ(0, query_start(fd, 1, &id));
 	for (i = 0; i < 3; i++) {
@@ -333,7 +346,7 @@ TEST_F(results, of_a_user_who_waits)
 	int fd[2], i;
 
 	ASSERT_LT(0, self->user_requests);
-	ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_user_requests", 1));
+	ASSERT_EQ(0, number_set(USER_REQUESTS, 1));
 	fd[0] = dev_open(O_NONBLOCK);
 	fd[1] = dev_open(O_NONBLOCK);
 	for (i = 0; i < 3; i++) {
@@ -349,6 +362,204 @@ TEST_F(results, of_a_user_who_waits)
 	EXPECT_EQ(0, getaddrinfo_by(fd[1], 9));
 	close(fd[0]);
 	close(fd[1]);
+}
+
+/* True if the user of @fd has @n requests. The limit is then one more. */
+static bool user_has(int fd, int n)
+{
+	return !number_set(USER_REQUESTS, n) &&
+	       getaddrinfo_by(fd, 9) == -EAGAIN &&
+	       !number_set(USER_REQUESTS, n + 1) && !getaddrinfo_by(fd, 9);
+}
+
+/* Gives the id a result of @count addresses after @net. */
+static int result_make(int fd, const char *net, int count, uint32_t id)
+{
+	union event_buf buf;
+
+	return query_net(fd, net, count, id) ?:
+	       event_want(fd, RDMA_CMX_EV_ADDRINFO_RESOLVED, &buf);
+}
+
+static int race_start(int fd, uint32_t id, uint32_t delay_ms)
+{
+	struct rdma_cmx_resolve_any arg = {
+		.id = id, .timeout_ms = 60000, .delay_ms = delay_ms,
+	};
+
+	return call(fd, RESOLVE_ANY, &arg);
+}
+
+/* The number of entries in the last race of the id, or a negative errno */
+static int race_entries(int fd, uint32_t id)
+{
+	struct rdma_cmx_query_candidates arg = { .id = id };
+
+	return call(fd, QUERY_CANDIDATES, &arg) ?: (int)arg.num_candidates;
+}
+
+/* The entries of PLAIN race and fail. Returns as race_entries(). */
+static int race_fail(int fd, uint32_t id)
+{
+	union event_buf buf;
+
+	return race_start(fd, id, 0) ?: event_want(fd, EV_ROUTE_ERROR, &buf) ?:
+	       race_entries(fd, id);
+}
+
+/* A result that was raced and then taken counts, if it is large. */
+TEST_F(results, raced_and_taken)
+{
+	uint32_t id[3];
+	int fd[2], i;
+
+	ASSERT_LT(0, self->user_requests);
+	fd[0] = dev_open(O_NONBLOCK);
+	fd[1] = dev_open(O_NONBLOCK);
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, id_create(fd[i % 2], RDMA_PS_TCP, 1, &id[i]));
+	ASSERT_TRUE(user_has(fd[0], 0));
+	for (i = 0; i < 2; i++) {
+		/* One for those that stay, one for the result, one to race */
+		ASSERT_EQ(0, number_set(USER_REQUESTS, i + 2));
+		ASSERT_EQ(0, result_make(fd[i], PLAIN, LARGE, id[i]));
+		ASSERT_EQ(LARGE, race_fail(fd[i], id[i]));
+		EXPECT_TRUE(user_has(fd[i], i + 2));
+		ASSERT_EQ(0, result_take(fd[i], id[i]));
+		EXPECT_TRUE(user_has(fd[i], i + 1));
+	}
+	/* At the limit nothing changes: the result is there, no race was. */
+	ASSERT_EQ(0, number_set(USER_REQUESTS, 3));
+	ASSERT_EQ(0, result_make(fd[0], PLAIN, LARGE, id[2]));
+	EXPECT_EQ(-EAGAIN, race_start(fd[0], id[2], 0));
+	EXPECT_EQ(-ENOENT, race_entries(fd[0], id[2]));
+	EXPECT_FALSE(event_pending(fd[0]));
+	EXPECT_TRUE(user_has(fd[0], 3));
+	/* The end of an id frees one, also for another file. */
+	ASSERT_EQ(0, number_set(USER_REQUESTS, 3));
+	EXPECT_LE(0, id_destroy(fd[1], id[1]));
+	EXPECT_EQ(LARGE, race_fail(fd[0], id[2]));
+	EXPECT_EQ(0, result_take(fd[0], id[2]));
+	EXPECT_TRUE(user_has(fd[1], 2));
+	/* The close of the file ends all. */
+	close(fd[0]);
+	EXPECT_TRUE(user_has(fd[1], 0));
+	close(fd[1]);
+}
+
+/* Small results never count, however many ids have them. */
+TEST_F(results, small_and_taken)
+{
+	uint32_t id;
+	int fd, i;
+
+	ASSERT_LT(0, self->user_requests);
+	fd = dev_open(O_NONBLOCK);
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(0, number_set(USER_REQUESTS, 2));
+		ASSERT_EQ(0, id_create(fd, RDMA_PS_TCP, 1, &id));
+		ASSERT_EQ(0, result_make(fd, PLAIN, SMALL, id));
+		ASSERT_EQ(SMALL, race_fail(fd, id));
+		EXPECT_TRUE(user_has(fd, 1));
+		ASSERT_EQ(0, result_take(fd, id));
+		EXPECT_TRUE(user_has(fd, 0));
+	}
+	close(fd);
+}
+
+/* The next race of an id takes over what the last one counts. */
+TEST_F(results, raced_again)
+{
+	uint32_t id;
+	int fd, i;
+
+	ASSERT_LT(0, self->user_requests);
+	fd = dev_open(O_NONBLOCK);
+	ASSERT_EQ(0, id_create(fd, RDMA_PS_TCP, 1, &id));
+	/* A race that fails at the start does not count. */
+	ASSERT_EQ(0, number_set(USER_REQUESTS, 2));
+	ASSERT_EQ(0, result_make(fd, PLAIN, LARGE, id));
+	EXPECT_EQ(-EINVAL, race_start(fd, id, 9));
+	EXPECT_TRUE(user_has(fd, 1));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, number_set(USER_REQUESTS, 2));
+		ASSERT_EQ(0, result_make(fd, PLAIN, LARGE + i, id));
+		ASSERT_EQ(LARGE + i, race_fail(fd, id));
+		EXPECT_TRUE(user_has(fd, 2));
+	}
+	/* Also a race of few entries, which do not count when it has ended */
+	ASSERT_EQ(0, result_make(fd, PLAIN, SMALL, id));
+	EXPECT_EQ(-EINVAL, race_start(fd, id, 9));
+	EXPECT_TRUE(user_has(fd, 2));
+	ASSERT_EQ(0, number_set(USER_REQUESTS, 2));
+	EXPECT_EQ(SMALL, race_fail(fd, id));
+	EXPECT_TRUE(user_has(fd, 1));
+	/* A large one at the limit leaves the small one. */
+	ASSERT_EQ(0, result_make(fd, PLAIN, LARGE, id));
+	ASSERT_EQ(0, number_set(USER_REQUESTS, 1));
+	EXPECT_EQ(-EAGAIN, race_start(fd, id, 0));
+	EXPECT_EQ(SMALL, race_entries(fd, id));
+	EXPECT_FALSE(event_pending(fd));
+	EXPECT_TRUE(user_has(fd, 1));
+	close(fd);
+}
+
+/* A file of another user: the real one counts. */
+static int other_open(void)
+{
+	int fd = -1;
+
+	if (!setreuid(65534, 0)) {
+		fd = dev_open(O_NONBLOCK);
+		setreuid(0, 0);
+	}
+	return fd;
+}
+
+/* What a large result counts moves with its id, while it races and later. */
+TEST_F(results, raced_and_moved)
+{
+	static const char *const nets[] = { PLAIN, SILENT };
+	struct rdma_cmx_id_migrate arg;
+	int fd[3], i;
+	uint32_t id;
+
+	ASSERT_LT(0, self->user_requests);
+	fd[0] = dev_open(O_NONBLOCK);
+	fd[1] = dev_open(O_NONBLOCK);
+	fd[2] = other_open();
+	ASSERT_LE(0, fd[2]);
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, number_set(USER_REQUESTS, self->user_requests));
+		ASSERT_EQ(0, id_create(fd[0], RDMA_PS_TCP, 1, &id));
+		ASSERT_EQ(0, result_make(fd[0], nets[i], LARGE, id));
+		ASSERT_EQ(i ? 0 : LARGE, i ? race_start(fd[0], id, 0) :
+					     race_fail(fd[0], id));
+		ASSERT_EQ(0, result_take(fd[0], id));
+		EXPECT_TRUE(user_has(fd[0], 1));
+		/* To a file of the same user, above a lowered limit */
+		arg = (struct rdma_cmx_id_migrate){ .id = id, .src_fd = fd[0] };
+		ASSERT_EQ(0, number_set(USER_REQUESTS, 0));
+		ASSERT_EQ(0, call(fd[1], ID_MIGRATE, &arg));
+		EXPECT_TRUE(user_has(fd[0], 1));
+		/* Not to another user at the limit */
+		arg = (struct rdma_cmx_id_migrate){
+			.id = arg.new_id, .src_fd = fd[1],
+		};
+		EXPECT_TRUE(user_has(fd[2], 0));
+		ASSERT_EQ(0, number_set(USER_REQUESTS, 0));
+		EXPECT_EQ(-EAGAIN, call(fd[2], ID_MIGRATE, &arg));
+		EXPECT_TRUE(user_has(fd[1], 1));
+		EXPECT_TRUE(user_has(fd[2], 0));
+		ASSERT_EQ(0, number_set(USER_REQUESTS, 1));
+		ASSERT_EQ(0, call(fd[2], ID_MIGRATE, &arg));
+		EXPECT_TRUE(user_has(fd[0], 0));
+		EXPECT_TRUE(user_has(fd[2], 1));
+		EXPECT_LE(0, id_destroy(fd[2], arg.new_id));
+		EXPECT_TRUE(user_has(fd[2], 0));
+	}
+	for (i = 0; i < 3; i++)
+		close(fd[i]);
 }
 
 TEST_HARNESS_MAIN

@@ -142,8 +142,8 @@ struct rdma_cmx_id_set_option {
  *
  * Unread events of the id move with it, in order; its memberships keep their
  * handles. EAGAIN: with them, more than max_events would be unread in the new
- * file; or the resolutions of the id would exceed max_requests of the new file,
- * or max_user_requests of its user. EBADF, EINVAL: @src_fd is not an rdma_cmx
+ * file; or what the id counts would exceed max_requests of the new file, or
+ * max_user_requests of its user. EBADF, EINVAL: @src_fd is not an rdma_cmx
  * file. If @src_fd is the same file, nothing happens and @new_id is @id.
  */
 struct rdma_cmx_id_migrate {

@@ -360,9 +360,14 @@ struct rdma_cmx_any_qp {
  * ID_DESTROY has returned.
  *
  * ENOENT: there is no result. EINVAL: the id is bound, or the result is for
- * RDMA_CMX_AI_PASSIVE. EAGAIN: a limit of the resolutions is reached; the
- * command counts as one until its event. EBUSY: a race is outstanding, or a
- * resolution with RDMA_CMX_ANY_NEXT. ENODEV: the id has lost its device.
+ * RDMA_CMX_AI_PASSIVE. EAGAIN: a limit of the resolutions is reached; nothing
+ * has changed. EBUSY: a race is outstanding, or a resolution with
+ * RDMA_CMX_ANY_NEXT. ENODEV: the id has lost its device.
+ *
+ * The command counts as one resolution until its event. If the result has more
+ * than 16 entries, it counts for max_user_requests until the id ends or another
+ * RESOLVE_ANY replaces the report of QUERY_CANDIDATES. RDMA_CMX_ANY_NEXT does
+ * not count once more then.
  */
 struct rdma_cmx_resolve_any {
 	__u32 size;

@@ -3,9 +3,16 @@
  * The record of an advertised service at its SA: a deletion that the SA has not
  * confirmed is retried, before the record with another P_Key is set, and after
  * the end of the service, also if the port is down for a moment. SV-01
+ *
+ * A process does not take the lock of all services: it could be preempted with
+ * it. The test sees that its thread waits, but not for a mutex, on kernels with
+ * CONFIG_DEBUG_MUTEXES.
  */
 #include <linux/completion.h>
 #include <linux/jiffies.h>
+#include <linux/kthread.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
 #include <net/net_namespace.h>
 #include <rdma/rdma_cmx_service.h>
 
@@ -355,6 +362,100 @@ static void advertise_others(struct kunit *test)
 	expect_gone(test);
 }
 
+/* A call in a thread of its own */
+static void (*caller_call)(void);
+static struct completion caller_over;
+
+static int caller_run(void *arg)
+{
+	caller_call();
+	complete(&caller_over);
+	return 0;
+}
+
+/* Returns the thread, which does not run yet, with a reference. */
+static struct task_struct *caller_new(struct kunit *test, void (*call)(void))
+{
+	struct task_struct *thread;
+
+	caller_call = call;
+	init_completion(&caller_over);
+	thread = kthread_create(caller_run, NULL, "cmx_caller");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(thread));
+	return get_task_struct(thread);
+}
+
+static void caller_end(struct kunit *test, struct task_struct *thread)
+{
+	KUNIT_EXPECT_NE(test, 0ul,
+			wait_for_completion_timeout(&caller_over, KUNIT_WAIT));
+	put_task_struct(thread);
+}
+
+static bool waits_for_mutex(const struct task_struct *thread)
+{
+#ifdef CONFIG_DEBUG_MUTEXES
+	return READ_ONCE(thread->blocked_on);
+#else
+	return false;
+#endif
+}
+
+/* Starts the call, which waits for the test, but not for a mutex. */
+static void caller_waits(struct kunit *test, struct task_struct *thread)
+{
+	wake_up_process(thread);
+	KUNIT_EXPECT_TRUE(test, WAIT_FOR(READ_ONCE(thread->__state) ==
+					 TASK_UNINTERRUPTIBLE));
+	KUNIT_EXPECT_FALSE(test, waits_for_mutex(thread));
+	KUNIT_EXPECT_FALSE(test, completion_done(&caller_over));
+}
+
+static void call_state(void)
+{
+	struct rdma_cmx_service_state state;
+
+	rdma_cmx_service_get_state(service, &state);
+}
+
+static void call_ports(void)
+{
+	struct rdma_cmx_service_port ports[1];
+
+	rdma_cmx_service_get_ports(service, ports, ARRAY_SIZE(ports));
+}
+
+static void call_advertise(void)
+{
+	others[0] = advertise_as(0x9001);
+}
+
+static void advertise_lock(struct kunit *test)
+{
+	static void (*const calls[])(void) = {
+		call_advertise, call_state, call_ports, withdraw,
+	};
+	struct task_struct *thread;
+	int i;
+
+	if (!IS_ENABLED(CONFIG_DEBUG_MUTEXES))
+		kunit_skip(test, "needs CONFIG_DEBUG_MUTEXES");
+	advertise(test);
+	set(test, PKEY);
+	others[0] = NULL;
+	for (i = 0; i < ARRAY_SIZE(calls); i++) {
+		thread = caller_new(test, calls[i]);
+		mutex_lock(&cmx_service_lock);
+		caller_waits(test, thread);
+		mutex_unlock(&cmx_service_lock);
+		caller_end(test, thread);
+	}
+	respond(test, IB_SA_METHOD_DELETE, PKEY, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL(others[0]));
+	rdma_cmx_withdraw(others[0]);
+	expect_gone(test);
+}
+
 static struct kunit_case advertise_cases[] = {
 	KUNIT_CASE(advertise_pkey),
 	KUNIT_CASE(advertise_unknown),
@@ -362,6 +463,7 @@ static struct kunit_case advertise_cases[] = {
 	KUNIT_CASE(advertise_port_was_down),
 	KUNIT_CASE(advertise_other_port),
 	KUNIT_CASE(advertise_others),
+	KUNIT_CASE(advertise_lock),
 	{}
 };
 

@@ -7,10 +7,14 @@
  *	record.c	its ServiceRecord at one port: set, renewed, deleted
  *	table.c		all services: lock, limits, claims of records, references
  *
- * cmx_service_lock guards everything except the fields of a service's
- * @report_lock. The work item of a record does all work on it. Other code only
- * stores events under the lock, and queues the work item. No code waits for an
- * SA with the lock held.
+ * cmx_service_lock guards everything but the callback. The work item of a
+ * record does all work on it. Other code only stores events under the lock, and
+ * queues the work item. No code waits for an SA with the lock held.
+ *
+ * The callers of rdma_cmx do not take the lock. They run their part under it by
+ * cmx_service_call(), in a work item: a process that is preempted with the lock
+ * would delay all services, and the removal of each device, for as long as its
+ * user wants.
  *
  * Locks, outermost first:
  *
@@ -181,6 +185,7 @@ extern DECLARE_HASHTABLE(cmx_service_table, CMX_SERVICES_BITS);
 extern wait_queue_head_t cmx_service_wait;
 void cmx_service_wake(void);
 void cmx_service_put(struct rdma_cmx_service *s);
+void cmx_service_call(void (*fn)(void *arg), void *arg);
 void cmx_service_report(struct rdma_cmx_service *s,
 			const struct rdma_cmx_service_event *event);
 bool cmx_service_claimed(const struct cmx_port_record *record, u16 pkey,
@@ -190,12 +195,12 @@ int cmx_service_count(struct rdma_cmx_service *s,
 		      struct cmx_service_user **fresh);
 void cmx_service_ended(struct rdma_cmx_service *s);
 void cmx_record_kick(struct cmx_port_record *r, unsigned long delay);
-int cmx_record_init(void);
-void cmx_record_exit(void);
+int cmx_service_init(void);
+void cmx_service_exit(void);
 
 /* record.c, likewise */
-int cmx_record_add(struct rdma_cmx_service *s, struct cmx_sa_port *port,
-		   gfp_t gfp);
+void cmx_record_add(struct rdma_cmx_service *s, struct cmx_sa_port *port,
+		    struct cmx_port_record *r);
 void cmx_record_state(const struct cmx_port_record *r,
 		      struct rdma_cmx_service_port *port);
 void cmx_record_use(struct cmx_port_record *r, bool usable);

@@ -493,18 +493,16 @@ void cmx_record_go(struct cmx_port_record *r, unsigned int ms)
 }
 
 /*
- * Under the lock. Adds a record of @s on @port, which is active. The memory is
- * not charged: the removal of a port waits for the lock, and a cgroup at its
+ * Under the lock. Adds a record of @s on @port, which is active. @r: zeroed
+ * memory for it; or NULL: there is no caller to return an error to. That memory
+ * is not charged: the removal of a port waits for the lock, and a cgroup at its
  * limit makes a charge sleep. The number of a user's services is limited.
  */
-int cmx_record_add(struct rdma_cmx_service *s, struct cmx_sa_port *port,
-		   gfp_t gfp)
+void cmx_record_add(struct rdma_cmx_service *s, struct cmx_sa_port *port,
+		    struct cmx_port_record *r)
 {
-	struct cmx_port_record *r;
-
-	r = kzalloc(sizeof(*r), gfp);
 	if (!r)
-		return -ENOMEM;
+		r = kzalloc(sizeof(*r), GFP_NOIO | __GFP_NOFAIL);
 	refcount_set(&r->ref, 1);
 	INIT_DELAYED_WORK(&r->work, cmx_record_work);
 	refcount_inc(&s->ref);
@@ -521,7 +519,6 @@ int cmx_record_add(struct rdma_cmx_service *s, struct cmx_sa_port *port,
 	atomic_inc(&cmx_records);
 	cmx_stat_inc(live_service_records);
 	cmx_record_kick(r, 0);
-	return 0;
 }
 
 bool cmx_records_going(void)

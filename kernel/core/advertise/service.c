@@ -62,23 +62,56 @@ static struct cmx_port_record *cmx_service_record(struct rdma_cmx_service *s,
 	return NULL;
 }
 
-static int cmx_service_check_port(struct cmx_sa_port *port, void *arg)
+/**
+ * struct cmx_service_start - the start of a service
+ * @service: the service
+ * @fresh: for a user without services; NULL: taken over
+ * @records: memory for its records
+ * @error: the result
+ */
+struct cmx_service_start {
+	struct rdma_cmx_service *service;
+	struct cmx_service_user *fresh;
+	struct list_head records;
+	int error;
+};
+
+/*
+ * Not under the lock: it may wait for the firmware of a device, and for memory
+ * of the caller's cgroup.
+ */
+static int cmx_service_prepare_port(struct cmx_sa_port *port, void *arg)
 {
-	if (cmx_service_fits(arg, port))
-		cmx_sa_port_check(port);
+	struct cmx_service_start *start = arg;
+	struct cmx_port_record *r;
+
+	if (!cmx_service_fits(start->service, port) || !cmx_sa_port_check(port))
+		return 0;
+	r = kzalloc(sizeof(*r), GFP_KERNEL_ACCOUNT);
+	if (!r)
+		return -ENOMEM;
+	list_add(&r->node, &start->records);
 	return 0;
 }
 
 /*
  * Under the lock. A port that is listed now is removed after the lock: its
- * record ends then.
+ * record ends then. One that is active only now has no memory yet.
  */
 static int cmx_service_add_port(struct cmx_sa_port *port, void *arg)
 {
-	struct rdma_cmx_service *s = arg;
+	struct cmx_service_start *start = arg;
+	struct cmx_port_record *r;
 
-	return cmx_sa_port_is_active(port) && cmx_service_fits(s, port) ?
-		       cmx_record_add(s, port, GFP_NOIO) : 0;
+	if (!cmx_sa_port_is_active(port) ||
+	    !cmx_service_fits(start->service, port))
+		return 0;
+	r = list_first_entry_or_null(&start->records, struct cmx_port_record,
+				     node);
+	if (r)
+		list_del(&r->node);
+	cmx_record_add(start->service, port, r);
+	return 0;
 }
 
 static void cmx_service_port(struct rdma_cmx_service *s,
@@ -96,10 +129,9 @@ static void cmx_service_port(struct rdma_cmx_service *s,
 		else
 			cmx_record_use(r, change == CMX_SA_UP);
 	}
-	/* No caller to return an error to */
 	if (change == CMX_SA_UP && !s->withdrawn &&
 	    !cmx_service_record(s, port) && cmx_service_fits(s, port))
-		cmx_record_add(s, port, GFP_NOIO | __GFP_NOFAIL);
+		cmx_record_add(s, port, NULL);
 }
 
 static void cmx_service_changed(struct cmx_sa_port *port,
@@ -124,8 +156,9 @@ static struct cmx_sa_watcher cmx_service_watcher = {
 };
 
 /* Under the lock. Records end in the background. The last one ends it. */
-static void cmx_service_end(struct rdma_cmx_service *s)
+static void cmx_service_end(void *arg)
 {
+	struct rdma_cmx_service *s = arg;
 	struct cmx_port_record *r;
 
 	s->withdrawn = true;
@@ -167,27 +200,25 @@ static bool cmx_service_exists(const struct rdma_cmx_service *s)
 }
 
 /* Under the lock. The records' work items wait for it. */
-static int cmx_service_start(struct rdma_cmx_service *s,
-			     struct cmx_service_user **fresh)
+static void cmx_service_start(void *arg)
 {
-	int ret;
+	struct cmx_service_start *start = arg;
+	struct rdma_cmx_service *s = start->service;
 
-	if (cmx_service_exists(s))
-		return -EEXIST;
-	ret = cmx_service_count(s, fresh);
-	if (ret) {
+	if (cmx_service_exists(s)) {
+		start->error = -EEXIST;
+		return;
+	}
+	start->error = cmx_service_count(s, &start->fresh);
+	if (start->error) {
 		cmx_stat_inc(services_refused);
-		return ret;
+		return;
 	}
 	hash_add(cmx_service_table, &s->hash, cmx_service_hash(s->id));
 	refcount_inc(&s->ref);
-	ret = cmx_sa_ports_for_each(s->net, cmx_service_add_port, s);
-	/* On all ports or on none. No work item has run, and none reports. */
-	if (ret) {
-		s->event = NULL;
-		cmx_service_end(s);
-	}
-	return ret;
+	cmx_sa_ports_for_each(s->net, cmx_service_add_port, start);
+	/* Before its records' */
+	trace_cmx_advertise(s);
 }
 
 static int cmx_service_check(const struct rdma_cmx_service_attr *attr)
@@ -241,20 +272,23 @@ static struct rdma_cmx_service *
 cmx_service_new(const struct rdma_cmx_service_attr *attr, kuid_t uid,
 		bool user, rdma_cmx_service_fn event, void *context)
 {
-	struct cmx_service_user *fresh;
+	struct cmx_service_start start = {
+		.records = LIST_HEAD_INIT(start.records),
+	};
+	struct cmx_port_record *r, *next;
 	struct rdma_cmx_service *s;
 	int ret;
 
 	ret = cmx_service_check(attr);
 	if (ret)
 		return ERR_PTR(ret);
-	fresh = kzalloc(sizeof(*fresh), GFP_KERNEL_ACCOUNT);
-	if (!fresh)
+	start.fresh = kzalloc(sizeof(*start.fresh), GFP_KERNEL_ACCOUNT);
+	if (!start.fresh)
 		return ERR_PTR(-ENOMEM);
-	fresh->uid = uid;
+	start.fresh->uid = uid;
 	s = cmx_service_alloc(attr);
 	if (!s) {
-		kfree(fresh);
+		kfree(start.fresh);
 		return ERR_PTR(-ENOMEM);
 	}
 	s->uid = uid;
@@ -262,14 +296,17 @@ cmx_service_new(const struct rdma_cmx_service_attr *attr, kuid_t uid,
 	s->confined = user;
 	s->event = event;
 	s->context = context;
-	/* Before the lock: it may wait for the firmware of a device. */
-	cmx_sa_ports_for_each(s->net, cmx_service_check_port, s);
-	mutex_lock(&cmx_service_lock);
-	ret = cmx_service_start(s, &fresh);
-	if (!ret)
-		trace_cmx_advertise(s);
-	mutex_unlock(&cmx_service_lock);
-	kfree(fresh);
+	start.service = s;
+	/* On all ports or on none */
+	ret = cmx_sa_ports_for_each(s->net, cmx_service_prepare_port, &start);
+	if (!ret) {
+		cmx_service_call(cmx_service_start, &start);
+		ret = start.error;
+	}
+	/* Of ports that are down or removed by now */
+	list_for_each_entry_safe(r, next, &start.records, node)
+		kfree(r);
+	kfree(start.fresh);
 	if (ret) {
 		cmx_service_put(s);
 		return ERR_PTR(ret);
@@ -301,21 +338,25 @@ void rdma_cmx_withdraw(struct rdma_cmx_service *s)
 	s->event = NULL;
 	mutex_unlock(&s->report_lock);
 
-	mutex_lock(&cmx_service_lock);
 	trace_cmx_withdraw(s);
-	cmx_service_end(s);
-	mutex_unlock(&cmx_service_lock);
+	cmx_service_call(cmx_service_end, s);
 	cmx_service_put(s);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_withdraw);
 
-void rdma_cmx_service_get_state(struct rdma_cmx_service *s,
-				struct rdma_cmx_service_state *state)
-{
-	struct cmx_port_record *r;
+struct cmx_service_state {
+	const struct rdma_cmx_service *service;
+	struct rdma_cmx_service_state *state;
+};
 
-	memset(state, 0, sizeof(*state));
-	mutex_lock(&cmx_service_lock);
+/* Under the lock */
+static void cmx_service_state(void *arg)
+{
+	struct cmx_service_state *get = arg;
+	struct rdma_cmx_service_state *state = get->state;
+	const struct rdma_cmx_service *s = get->service;
+	const struct cmx_port_record *r;
+
 	list_for_each_entry(r, &s->records, node) {
 		if (r->ending)
 			continue;
@@ -326,27 +367,52 @@ void rdma_cmx_service_get_state(struct rdma_cmx_service *s,
 	}
 	if (state->waiting || !state->set)
 		state->error = s->error;
-	mutex_unlock(&cmx_service_lock);
+}
+
+void rdma_cmx_service_get_state(struct rdma_cmx_service *s,
+				struct rdma_cmx_service_state *state)
+{
+	struct cmx_service_state get = { .service = s, .state = state };
+
+	memset(state, 0, sizeof(*state));
+	cmx_service_call(cmx_service_state, &get);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_service_get_state);
+
+struct cmx_service_ports {
+	const struct rdma_cmx_service *service;
+	struct rdma_cmx_service_port *ports;
+	unsigned int room;
+	unsigned int n;
+};
+
+/* Under the lock */
+static void cmx_service_ports(void *arg)
+{
+	struct cmx_service_ports *get = arg;
+	const struct cmx_port_record *r;
+
+	list_for_each_entry(r, &get->service->records, node) {
+		if (r->ending)
+			continue;
+		if (get->n < get->room)
+			cmx_record_state(r, &get->ports[get->n]);
+		get->n++;
+	}
+}
 
 unsigned int rdma_cmx_service_get_ports(struct rdma_cmx_service *s,
 					struct rdma_cmx_service_port *ports,
 					unsigned int room)
 {
-	const struct cmx_port_record *r;
-	unsigned int n = 0;
+	struct cmx_service_ports get = {
+		.service = s,
+		.ports = ports,
+		.room = room,
+	};
 
-	mutex_lock(&cmx_service_lock);
-	list_for_each_entry(r, &s->records, node) {
-		if (r->ending)
-			continue;
-		if (n < room)
-			cmx_record_state(r, &ports[n]);
-		n++;
-	}
-	mutex_unlock(&cmx_service_lock);
-	return n;
+	cmx_service_call(cmx_service_ports, &get);
+	return get.n;
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_service_get_ports);
 
@@ -354,7 +420,7 @@ int cmx_advertise_init(void)
 {
 	int ret;
 
-	ret = cmx_record_init();
+	ret = cmx_service_init();
 	if (!ret)
 		cmx_sa_watch(&cmx_service_watcher);
 	return ret;
@@ -369,5 +435,5 @@ void cmx_advertise_exit(void)
 {
 	wait_event(cmx_service_wait, cmx_records_none());
 	cmx_sa_unwatch(&cmx_service_watcher);
-	cmx_record_exit();
+	cmx_service_exit();
 }

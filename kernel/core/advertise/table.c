@@ -2,10 +2,13 @@
 /*
  * The table of services: its lock, references and reports of services, claims
  * of records, the limits, and the end of a service. It also queues the work
- * items of records, since the end of one lets others continue.
+ * items of records, since the end of one lets others continue, and those of
+ * calls.
  */
+#include <linux/completion.h>
 #include <linux/hashtable.h>
 #include <linux/jiffies.h>
+#include <linux/lockdep.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/wait.h>
@@ -32,6 +35,44 @@ static LIST_HEAD(cmx_service_users);
 DECLARE_WAIT_QUEUE_HEAD(cmx_service_wait);	/* for the end of a record */
 
 static struct workqueue_struct *cmx_record_wq;
+static struct workqueue_struct *cmx_service_call_wq;
+
+struct cmx_service_call {
+	struct work_struct work;
+	void (*fn)(void *arg);
+	void *arg;
+	struct completion done;
+};
+
+static void cmx_service_call_work(struct work_struct *work)
+{
+	struct cmx_service_call *call = container_of(work,
+						     struct cmx_service_call,
+						     work);
+
+	mutex_lock(&cmx_service_lock);
+	call->fn(call->arg);
+	mutex_unlock(&cmx_service_lock);
+	/* Last: it is on the caller's stack. */
+	complete(&call->done);
+}
+
+/*
+ * Calls @fn under the lock, in a work item, and waits for the end. @fn waits for
+ * nothing else, so that the calls do not wait for a callback that makes one.
+ */
+void cmx_service_call(void (*fn)(void *arg), void *arg)
+{
+	struct cmx_service_call call = { .fn = fn, .arg = arg };
+
+	/* Lockdep knows the order as if the caller took it. */
+	might_lock(&cmx_service_lock);
+	init_completion(&call.done);
+	INIT_WORK_ONSTACK(&call.work, cmx_service_call_work);
+	queue_work(cmx_service_call_wq, &call.work);
+	wait_for_completion(&call.done);
+	destroy_work_on_stack(&call.work);
+}
 
 /* Wakes waiters for the end of a record. */
 void cmx_service_wake(void)
@@ -183,14 +224,27 @@ void cmx_service_ended(struct rdma_cmx_service *s)
 	cmx_service_wake();
 }
 
-int cmx_record_init(void)
+/*
+ * Callbacks run on the queue of records, and make calls, which thus have another
+ * queue. One call at a time: more would wait for the lock, and a removal of a
+ * device behind them. A consumer may call while memory is reclaimed.
+ */
+int cmx_service_init(void)
 {
 	cmx_record_wq = alloc_workqueue("rdma_cmx_service", WQ_UNBOUND, 0);
-	return cmx_record_wq ? 0 : -ENOMEM;
+	if (!cmx_record_wq)
+		return -ENOMEM;
+	cmx_service_call_wq = alloc_workqueue("rdma_cmx_service_call",
+					      WQ_UNBOUND | WQ_MEM_RECLAIM, 1);
+	if (cmx_service_call_wq)
+		return 0;
+	destroy_workqueue(cmx_record_wq);
+	return -ENOMEM;
 }
 
-/* No record is left. The last work item may not have returned. */
-void cmx_record_exit(void)
+/* No record is left. The last work items may not have returned. */
+void cmx_service_exit(void)
 {
+	destroy_workqueue(cmx_service_call_wq);
 	destroy_workqueue(cmx_record_wq);
 }

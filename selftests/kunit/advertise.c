@@ -4,9 +4,9 @@
  * confirmed is retried, before the record with another P_Key is set, and after
  * the end of the service, also if the port is down for a moment. SV-01
  *
- * A process does not take the lock of all services: it could be preempted with
- * it. The test sees that its thread waits, but not for a mutex, on kernels with
- * CONFIG_DEBUG_MUTEXES.
+ * A process takes neither the lock of all services nor that of a callback: it
+ * could be preempted with it. The test sees that its thread waits, but not for a
+ * mutex, on kernels with CONFIG_DEBUG_MUTEXES.
  */
 #include <linux/completion.h>
 #include <linux/jiffies.h>
@@ -30,6 +30,8 @@ static struct rdma_cmx_service *service;
 static unsigned long sent, responded;
 static int set_error;	/* of the last Set */
 static bool was_set;	/* the last response was to a Set */
+static rdma_cmx_service_fn callback;	/* of the next service */
+static struct completion report_began, report_may_end;
 
 static int advertise_init(struct kunit *test)
 {
@@ -37,6 +39,9 @@ static int advertise_init(struct kunit *test)
 
 	service = NULL;
 	was_set = false;
+	callback = NULL;
+	init_completion(&report_began);
+	init_completion(&report_may_end);
 	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 60000);
 	return ret;
 }
@@ -49,6 +54,7 @@ static void withdraw(void)
 
 static void advertise_exit(struct kunit *test)
 {
+	complete_all(&report_may_end);
 	if (service)
 		withdraw();
 	fake_down(&fake);
@@ -66,7 +72,7 @@ static void advertise(struct kunit *test)
 		.dev = dev_name(&fake.ibdev->dev),
 		.dev_port = PORT,
 	};
-	struct rdma_cmx_service *s = rdma_cmx_advertise(&attr, NULL, NULL);
+	struct rdma_cmx_service *s = rdma_cmx_advertise(&attr, callback, NULL);
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(s));
 	service = s;
@@ -456,6 +462,33 @@ static void advertise_lock(struct kunit *test)
 	expect_gone(test);
 }
 
+static void report(struct rdma_cmx_service *s,
+		   const struct rdma_cmx_service_event *event, void *context)
+{
+	complete(&report_began);
+	wait_for_completion(&report_may_end);
+}
+
+/* The end of a service waits for its callback, and not for a mutex either. */
+static void advertise_report(struct kunit *test)
+{
+	struct task_struct *thread;
+
+	if (!IS_ENABLED(CONFIG_DEBUG_MUTEXES))
+		kunit_skip(test, "needs CONFIG_DEBUG_MUTEXES");
+	callback = report;
+	advertise(test);
+	set(test, PKEY);
+	KUNIT_ASSERT_NE(test, 0ul,
+			wait_for_completion_timeout(&report_began, KUNIT_WAIT));
+	thread = caller_new(test, withdraw);
+	caller_waits(test, thread);
+	complete_all(&report_may_end);
+	caller_end(test, thread);
+	respond(test, IB_SA_METHOD_DELETE, PKEY, 0);
+	expect_gone(test);
+}
+
 static struct kunit_case advertise_cases[] = {
 	KUNIT_CASE(advertise_pkey),
 	KUNIT_CASE(advertise_unknown),
@@ -464,6 +497,7 @@ static struct kunit_case advertise_cases[] = {
 	KUNIT_CASE(advertise_other_port),
 	KUNIT_CASE(advertise_others),
 	KUNIT_CASE(advertise_lock),
+	KUNIT_CASE(advertise_report),
 	{}
 };
 

@@ -7,16 +7,16 @@
  *	record.c	its ServiceRecord at one port: set, renewed, deleted
  *	table.c		all services: lock, limits, claims of records, references
  *
- * cmx_service_lock guards everything but the callback. The work item of a
- * record does all work on it. Other code only stores events under the lock, and
- * queues the work item. No code waits for an SA with the lock held.
+ * cmx_service_lock guards everything. The work item of a record does all work on
+ * it. Other code only stores events under the lock, and queues the work item. No
+ * code waits for an SA with the lock held.
  *
  * The callers of rdma_cmx do not take the lock. They run their part under it by
  * cmx_service_call(), in a work item: a process that is preempted with the lock
  * would delay all services, and the removal of each device, for as long as its
  * user wants.
  *
- * Locks, outermost first:
+ * Locks, outermost first. The first one is of work items only, too:
  *
  *	rdma_cmx_service.report_lock	the consumer's callback
  *	cmx_service_lock
@@ -57,8 +57,9 @@
  * @name: padded with zeros
  * @data: in wire format
  * @error: negative errno of the last failed attempt of a record
- * @report_lock: serialises callback and withdrawal
- * @event: the callback, or NULL; by @report_lock
+ * @report_lock: serialises callbacks
+ * @reports: callbacks that run or wait to; the withdrawal waits for them
+ * @event: the callback, or NULL
  * @context: argument of @event
  */
 struct rdma_cmx_service {
@@ -78,7 +79,8 @@ struct rdma_cmx_service {
 	char name[CMX_SERVICE_NAME_SIZE];
 	u8 data[CMX_SERVICE_DATA_SIZE];
 	int error;
-	struct mutex report_lock;	/* serialises callback and withdrawal */
+	struct mutex report_lock;	/* serialises callbacks */
+	atomic_t reports;
 	rdma_cmx_service_fn event;
 	void *context;
 };

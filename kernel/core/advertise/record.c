@@ -436,6 +436,8 @@ static void cmx_record_work(struct work_struct *work)
 	noio = memalloc_noio_save();
 	cmx_record_step(r, &event);
 	memalloc_noio_restore(noio);
+	if (event.type)
+		atomic_inc(&r->service->reports);
 	mutex_unlock(&cmx_service_lock);
 	if (event.type)
 		cmx_service_report(r->service, &event);

@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/wait.h>
+#include <linux/wait_bit.h>
 #include <net/net_namespace.h>
 
 #include "advertise/advertise.h"
@@ -155,13 +156,17 @@ static struct cmx_sa_watcher cmx_service_watcher = {
 	.changed = cmx_service_changed,
 };
 
-/* Under the lock. Records end in the background. The last one ends it. */
+/*
+ * Under the lock. Records end in the background. The last one ends it. Later
+ * reports call nothing.
+ */
 static void cmx_service_end(void *arg)
 {
 	struct rdma_cmx_service *s = arg;
 	struct cmx_port_record *r;
 
 	s->withdrawn = true;
+	WRITE_ONCE(s->event, NULL);
 	list_for_each_entry(r, &s->records, node)
 		cmx_record_end(r, CMX_WITHDRAW_MS);
 	cmx_service_ended(s);
@@ -333,13 +338,10 @@ EXPORT_SYMBOL_GPL(rdma_cmx_advertise_for);
 
 void rdma_cmx_withdraw(struct rdma_cmx_service *s)
 {
-	/* No callback runs after this. */
-	mutex_lock(&s->report_lock);
-	s->event = NULL;
-	mutex_unlock(&s->report_lock);
-
 	trace_cmx_withdraw(s);
 	cmx_service_call(cmx_service_end, s);
+	/* Those that may have found the callback */
+	wait_var_event(&s->reports, !atomic_read(&s->reports));
 	cmx_service_put(s);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_withdraw);

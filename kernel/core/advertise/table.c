@@ -12,6 +12,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/wait.h>
+#include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 #include <net/net_namespace.h>
 
@@ -89,14 +90,20 @@ void cmx_service_put(struct rdma_cmx_service *s)
 	cmx_stat_dec(live_services);
 }
 
-/* Not under cmx_service_lock. */
+/* Not under cmx_service_lock, but @s->reports was incremented under it. */
 void cmx_service_report(struct rdma_cmx_service *s,
 			const struct rdma_cmx_service_event *event)
 {
+	rdma_cmx_service_fn fn;
+
 	mutex_lock(&s->report_lock);
-	if (s->event)
-		s->event(s, event, s->context);
+	fn = READ_ONCE(s->event);
+	if (fn)
+		fn(s, event, s->context);
 	mutex_unlock(&s->report_lock);
+	/* Pairs with the barrier of wait_var_event(). */
+	if (atomic_dec_and_test(&s->reports))
+		wake_up_var(&s->reports);
 }
 
 /*

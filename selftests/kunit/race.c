@@ -15,7 +15,7 @@
 #include "connect/connect.h"
 #include "kunit.h"
 
-#define TRIES	(CMX_CONNECT_FLIGHT + 1)
+#define TRIES	(CMX_CONNECT_OUTSTANDING + 1)
 
 struct bed {
 	struct rdma_cmx_connector c;
@@ -193,8 +193,8 @@ static void deadline_share(struct kunit *test)
 	struct rdma_cmx_connector *c = &bed->c;
 	u32 i;
 
-	start(CMX_CONNECT_FLIGHT, TRIES);
-	for (i = 0; i < CMX_CONNECT_FLIGHT; i++) {
+	start(CMX_CONNECT_OUTSTANDING, TRIES);
+	for (i = 0; i < CMX_CONNECT_OUTSTANDING; i++) {
 		cmx_deadline_wait(&bed->tries[i]);
 		bed->tries[i].since -= 1000 * HZ;
 	}

@@ -362,7 +362,7 @@ static unsigned int list(u64 net, unsigned int room, unsigned int *steps)
 	*steps = 0;
 	cmx_sa_walk_begin(cache, &walk);
 	while (!cmx_sa_walk_over(&walk)) {
-		n += cmx_sa_cache_list(cache, net, &walk, paths, room);
+		n += cmx_sa_paths_list(cache, net, &walk, paths, room);
 		++*steps;
 	}
 	return n;
@@ -390,7 +390,7 @@ static void cache_list(struct kunit *test)
 
 	/* The walk lists no path that is added or removed meanwhile. */
 	cmx_sa_walk_begin(cache, &walk);
-	KUNIT_EXPECT_EQ(test, cmx_sa_cache_list(cache, 1, &walk, &path, 1), 1u);
+	KUNIT_EXPECT_EQ(test, cmx_sa_paths_list(cache, 1, &walk, &path, 1), 1u);
 	for (i = 0; i < 50; i++) {
 		struct cmx_sa_key key;
 
@@ -401,7 +401,7 @@ static void cache_list(struct kunit *test)
 	}
 	i = 0;
 	while (!cmx_sa_walk_over(&walk))
-		i += cmx_sa_cache_list(cache, 1, &walk, &path, 1);
+		i += cmx_sa_paths_list(cache, 1, &walk, &path, 1);
 	KUNIT_EXPECT_EQ(test, i, 0);
 	KUNIT_EXPECT_EQ(test, list(1, 64, &steps), 50u);
 
@@ -431,13 +431,13 @@ static void cache_drop_net(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, list(3, 64, &steps), 200u);
 	/* Of one GID, in one namespace */
 	put_path(7, 1, jiffies);
-	KUNIT_EXPECT_EQ(test, cmx_sa_cache_drop_net(cache, 3, &gid), 1u);
+	KUNIT_EXPECT_EQ(test, cmx_sa_paths_drop(cache, 3, &gid), 1u);
 	KUNIT_EXPECT_EQ(test, get_path(7, 2), -1);
 	KUNIT_EXPECT_EQ(test, get_path(7, 1), 1);
 	KUNIT_EXPECT_EQ(test, get_path(8, 2), 1);
-	KUNIT_EXPECT_EQ(test, cmx_sa_cache_drop_net(cache, 3, &gid), 0u);
+	KUNIT_EXPECT_EQ(test, cmx_sa_paths_drop(cache, 3, &gid), 0u);
 	/* All of it, and nothing else */
-	KUNIT_EXPECT_EQ(test, cmx_sa_cache_drop_net(cache, 3, NULL), 199u);
+	KUNIT_EXPECT_EQ(test, cmx_sa_paths_drop(cache, 3, NULL), 199u);
 	KUNIT_EXPECT_EQ(test, list(3, 64, &steps), 0u);
 	KUNIT_EXPECT_EQ(test, list(1, 64, &steps), 5u);
 	KUNIT_EXPECT_EQ(test, get(1), 1);

@@ -38,7 +38,7 @@
 #include "slot.h"
 
 /* Maximum outstanding candidates; as many more may be in destruction. */
-#define CMX_CONNECT_FLIGHT	8
+#define CMX_CONNECT_OUTSTANDING	8
 
 /*
  * Milliseconds until a candidate gives its place to a waiting one, and until an

@@ -40,7 +40,7 @@ void cmx_race_share(struct rdma_cmx_connector *c)
 	for (i = 0; i < c->count; i++)
 		alive += cmx_race_alive(&c->tries[i]);
 	if (alive)
-		left /= (long)DIV_ROUND_UP(alive, CMX_CONNECT_FLIGHT);
+		left /= (long)DIV_ROUND_UP(alive, CMX_CONNECT_OUTSTANDING);
 	c->share = clamp_t(long, left, 1,
 			   msecs_to_jiffies(CMX_CONNECT_LIMIT_MS));
 }
@@ -125,7 +125,7 @@ static bool cmx_race_make_room(struct rdma_cmx_connector *c)
 	unsigned long now = jiffies;
 
 	/* The destruction of an id may take long. Limit their number. */
-	if (!t || c->leaving == CMX_CONNECT_FLIGHT)
+	if (!t || c->leaving == CMX_CONNECT_OUTSTANDING)
 		return false;
 	if (time_before(now, t->since + c->share)) {
 		cmx_race_timer(c, t->since + c->share - now);
@@ -149,7 +149,7 @@ static bool cmx_race_may_start(struct rdma_cmx_connector *c,
 	if (!active)
 		return true;
 	return (c->slow || t->out->attempts) &&
-	       (active < CMX_CONNECT_FLIGHT || cmx_race_make_room(c));
+	       (active < CMX_CONNECT_OUTSTANDING || cmx_race_make_room(c));
 }
 
 static void cmx_race_stop(struct rdma_cmx_connector *c)

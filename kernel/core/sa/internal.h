@@ -198,11 +198,11 @@ struct cmx_sa_walk {
 
 /* paths.c */
 void cmx_sa_walk_begin(struct cmx_sa_cache *cache, struct cmx_sa_walk *walk);
-unsigned int cmx_sa_cache_list(struct cmx_sa_cache *cache, u64 net,
+unsigned int cmx_sa_paths_list(struct cmx_sa_cache *cache, u64 net,
 			       struct cmx_sa_walk *walk,
 			       struct rdma_cmx_cached_path *paths, unsigned int room);
-unsigned int cmx_sa_cache_drop_net(struct cmx_sa_cache *cache, u64 net,
-				   const union ib_gid *gid);
+unsigned int cmx_sa_paths_drop(struct cmx_sa_cache *cache, u64 net,
+			       const union ib_gid *gid);
 
 static inline bool cmx_sa_walk_over(const struct cmx_sa_walk *walk)
 {

@@ -106,7 +106,7 @@ static void cmx_sa_path_fill(const struct cmx_sa_cache *cache,
  * One step: stores up to @room paths of @net, without their ports. Returns
  * their number. The walk may continue after 0.
  */
-unsigned int cmx_sa_cache_list(struct cmx_sa_cache *cache, u64 net,
+unsigned int cmx_sa_paths_list(struct cmx_sa_cache *cache, u64 net,
 			       struct cmx_sa_walk *walk,
 			       struct rdma_cmx_cached_path *paths, unsigned int room)
 {
@@ -161,8 +161,8 @@ static unsigned int cmx_sa_walk_drop(struct cmx_sa_cache *cache, u64 net,
  * Drops the paths of a namespace, or those to @gid if it is not NULL. Returns
  * their number. A fatal signal ends it.
  */
-unsigned int cmx_sa_cache_drop_net(struct cmx_sa_cache *cache, u64 net,
-				   const union ib_gid *gid)
+unsigned int cmx_sa_paths_drop(struct cmx_sa_cache *cache, u64 net,
+			       const union ib_gid *gid)
 {
 	struct cmx_sa_walk walk;
 	unsigned int n = 0;
@@ -256,7 +256,7 @@ static int cmx_sa_port_list_paths(struct cmx_sa_port *port, u64 net,
 		if (fatal_signal_pending(current))
 			return -EINTR;
 		spin_lock(&cmx_sa_walk_lock);
-		n = cmx_sa_cache_list(&port->cache, net, &walk, paths,
+		n = cmx_sa_paths_list(&port->cache, net, &walk, paths,
 				      CMX_SA_PATHS_STEP);
 		spin_unlock(&cmx_sa_walk_lock);
 		cond_resched();
@@ -313,9 +313,9 @@ int rdma_cmx_drop_paths(const struct cmx_paths_attr *attr, u32 *count)
 		cmx_sa_lookups_drop(ports.port[i], attr->net->net_cookie,
 				    attr->dgid);
 		spin_unlock(&cmx_sa_walk_lock);
-		*count += cmx_sa_cache_drop_net(&ports.port[i]->cache,
-						attr->net->net_cookie,
-						attr->dgid);
+		*count += cmx_sa_paths_drop(&ports.port[i]->cache,
+					    attr->net->net_cookie,
+					    attr->dgid);
 	}
 	cmx_sa_path_ports_put(&ports);
 	return fatal_signal_pending(current) ? -EINTR : 0;

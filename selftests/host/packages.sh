@@ -14,8 +14,10 @@ left() {
 	local name
 
 	cd "$1" || return
-	find . \( -path ./var/lib/dpkg -o -path ./var/log -o -path ./var/cache \
-		-o -path ./tmp -o -path ./root -o -name '*-' -o -name .pwd.lock \) \
+	# install_all compares the cache of the loader.
+	find . \( -path ./etc/ld.so.cache -o -path ./var/lib/dpkg -o -path ./var/log \
+		-o -path ./var/cache -o -path ./tmp -o -path ./root \
+		-o -name '*-' -o -name .pwd.lock \) \
 		-prune -o -print | while read -r name; do
 		if [ -c "$name" ]; then
 			echo "removed:${name#.}"
@@ -41,10 +43,16 @@ install_all() {
 	# does.
 	mount --rbind /dev "$root/dev" && mount --rbind /proc "$root/proc" &&
 		mount -t tmpfs tmpfs "$root/lib/modules" || return
+	# That of the host may be older than its libraries.
+	chroot "$root" ldconfig -X && cp "$root/etc/ld.so.cache" "$work" || return
 	cp "$debs"/*.deb "$0" "$root/tmp/"
 	rm "$root"/tmp/*-dbgsym_*.deb
 	chroot "$root" "/tmp/${0##*/}" --installed </dev/null
-	echo "left $(left "$work/upper" | xargs)"
+	echo "left $({
+		left "$work/upper"
+		cmp -s "$work/ld.so.cache" "$root/etc/ld.so.cache" ||
+			echo /etc/ld.so.cache
+	} | xargs)"
 }
 
 # Runs inside: each line is a fact for install_check.

@@ -283,6 +283,18 @@ dns_queries() {
 	grep -cE "query\\[[A-Z]+\\] .*${1:-}" /run/dns/log
 }
 
+# --- rping -----------------------------------------------------------------
+
+# rping_well STATUS OUTPUT: has it ended well? At times rping ends with 255 after
+# success: it destroys its channel while its thread may still use it (on the
+# stock library, too). The stock library then reads freed memory; this one
+# reports an unknown or closed channel.
+rping_well() {
+	[ "$1" = 0 ] || { [ "$1" = 255 ] &&
+		grep -qE '^rdma_get_cm_event: (Bad file descriptor|Invalid argument)' \
+			<<<"$2"; }
+}
+
 # --- Programs of the host ---------------------------------------------------
 
 # usr_mount FOLDER: the host's /usr, for programs that are too large for the image;

@@ -30,21 +30,23 @@ rping_pair "rping, the other way" "2 1" "$run rping -s -a $sa" \
 swap
 
 # A thread for each client. One after the other, as rping loses a request that
-# arrives while it handles another one (on the stock library, too). Each is
-# stopped in the middle, so that at the last one all of them are connected.
+# arrives while it handles another one (on the stock library, too). A pipe has
+# room for less than half of the lines of a client, which waits there until they
+# are read: at the last one all of them are connected.
 serve "$run rping -s -P -S 500 -a $sa"
 client "rping -P: five clients at the same time" "
 	cd \$(mktemp -d) || exit
 	for i in {1..5}; do
+		mkfifo \$i || exit
 		$run rping -c -V -v -C 300 -S 500 -a $sa >\$i 2>&1 &
-		pids+=(\$!)
-		until [ -s \$i ]; do kill -0 \$! || exit; sleep 0.1; done
-		kill -STOP \$!
+		exec {out}<\$i
+		outs+=(\$out)
+		read -r line <&\$out || exit
+		echo \"\$line\"
 	done
 	echo live \$(cat /sys/module/rdma_ucmx/counters/live_ids)
-	kill -CONT \${pids[@]}
-	wait
-	cat *"
+	for out in \${outs[@]}; do cat <&\$out; done
+	wait"
 is "rping -P: all five are connected at once" \
 	"$(sed -n 's/^live //p' <<<"$c_out")" \
 	"$([ $bed = RoCE ] && echo 5 || echo 11)"

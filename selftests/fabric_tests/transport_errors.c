@@ -345,11 +345,12 @@ TEST_F(pair, rc_send_queue_drain)
 	ASSERT_TRUE(pair_up(&self->a, &self->b, &rc_attr));
 	/*
 	 * The send waits for a receive buffer. It starts at once after the
-	 * write, whose completion comes when the device has begun.
+	 * write, whose completion comes when the device has begun. Until the
+	 * send has begun, the host may stop the processor.
 	 */
 	ASSERT_EQ(0, end_post(&self->a, &write));
 	SENT(&self->a, 0, IBV_WC_SUCCESS);
-	usleep(20000);
+	usleep(300000);
 	ASSERT_EQ(0, ibv_modify_qp(self->a.qp, &attr, IBV_QP_STATE |
 				   IBV_QP_EN_SQD_ASYNC_NOTIFY));
 	ASSERT_EQ(0, end_send(&self->a, 2, IBV_WR_SEND, 0, 10));

@@ -50,19 +50,25 @@ TEST_F(rai, RAI_07_second_call_is_busy)
 	EXPECT_EQ(0, rdma_destroy_id(self->id));
 }
 
+#define SILENT_MS	4000	/* of a silent name, vm/guest/check */
+
 /*
  * The destroy is prompt: another id that waits for the same name still waits
  * when the destroy returns. Only the other id reports an event.
  */
 TEST_F(rai, RAI_07_destroy_in_flight)
 {
+	long long begin = now_ms();
 	struct rdma_cm_event *event;
+	bool early;
 
 	ASSERT_EQ(0, rdma_resolve_addrinfo(self->other, self->name, PORT,
 					   NULL));
 	ASSERT_EQ(0, rdma_resolve_addrinfo(self->id, self->name, PORT, NULL));
 	EXPECT_EQ(0, rdma_destroy_id(self->id));
-	EXPECT_EQ(0, channel_readable(self->channel, 0));
+	/* A guest may stop for so long that the lookup has ended. */
+	early = channel_readable(self->channel, 0);
+	EXPECT_TRUE(!early || now_ms() - begin >= SILENT_MS);
 
 	ASSERT_EQ(0, event_wait(self->channel, &event, WAIT_MS));
 	EXPECT_EQ(self->other, event->id);

@@ -332,7 +332,7 @@ TEST_F(calls, RA_02_inherited_during_a_join)
 	ASSERT_TRUE(caller_sleeps(&joiner, SYS_futex));
 	pid = fork();
 	if (!pid) {
-		alarm(5);
+		alarm(60);
 		_exit(heir(self->channel, self->id, event));
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));

@@ -263,7 +263,7 @@ static void forked_in_attach(void)
 	pid_t pid = fork();
 
 	if (!pid) {
-		alarm(5);
+		alarm(60);
 		rdma_destroy_qp(member);
 		_exit(!!mock.destroyed);
 	}
@@ -320,7 +320,7 @@ TEST(RA_02_handlers_are_registered_once)
 		;
 	pid = fork();
 	if (!pid) {
-		alarm(5);
+		alarm(60);
 		waits = false;
 		cmx_fork_init();
 		pid = fork();
@@ -349,7 +349,7 @@ static void first_handler(void)
 {
 	struct cmx_id *id = cmx_id(before.id);
 
-	alarm(5);
+	alarm(60);
 	/* A thread of the parent initialised the lock. */
 	id->locker = (struct cmx_process *)((char *)id->process + 1);
 	before.result = rdma_ack_cm_event(before.event) ||
@@ -414,7 +414,7 @@ TEST(RA_02_forked_before_handlers_are_registered)
 		;
 	pid = fork();
 	if (!pid) {
-		alarm(5);
+		alarm(60);
 		waits_before = false;
 		lookup(NULL);
 		_exit(0);

@@ -15,6 +15,20 @@ moment() {
 }
 mkfifo moment
 
+# killed_at_the_end: of its start, with all requests outstanding
+killed_at_the_end() {
+	local pid status
+
+	$selftests/tools/hold 4 10.55.0.1 239.55.20.1 >held 2>&1 &
+	pid=$!
+	wait_for 40 grep -q ready held
+	status=$?
+	cat held
+	kill -KILL $pid
+	wait $pid 2>/dev/null
+	return $status
+}
+
 killing() {
 	local i pid
 
@@ -34,7 +48,10 @@ device_back() {
 	wait_for 40 sh -c 'rdma link show rxe0/1 | grep -q "state ACTIVE"'
 }
 
-ok "RAI-07: killed at 20 moments" killing 20 400
+killing_first() {
+	killed_at_the_end && killing 19 400
+}
+ok "RAI-07: killed at 20 moments" killing_first
 ok "RAI-07: no object is left" wait_for 40 live_none
 ok "MC-03: no membership is left" \
 	wait_for 40 no igmp_joined eth0 239.55.20.1

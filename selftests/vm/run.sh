@@ -240,9 +240,12 @@ aside_job() {
 image_wait() {
 	[ "$1" != stock ] || return 0
 	until [ -e "$work/$1.image" ]; do
-		kill -0 "${!aside_pid[@]}" 2>/dev/null || return
+		kill -0 "${!aside_pid[@]}" 2>/dev/null || break
 		sleep 1
 	done
+	# Its last step may be the file.
+	[ -e "$work/$1.image" ] ||
+		problem "no image for $1: the job that builds it has ended"
 	[ -s "$work/$1.image" ]
 }
 

@@ -281,21 +281,42 @@ TEST_F(any, other_type)
 	}
 }
 
+/* A candidate that does not reply ends after 3 s, which a guest may exceed. */
 TEST_F(any, busy)
 {
-	struct rdma_cmx_id_query query = { .id = self->id };
+	struct rdma_cmx_id_query query = {};
+	int ret[6], written, i, tries;
 
-	ASSERT_EQ(0, result(self->fd, self->id, 4420, NOBODY));
-	ASSERT_EQ(0, any(self->fd, self->id, 0, 60000));
-	EXPECT_EQ(-EBUSY, any(self->fd, self->id, 0, 60000));
-	EXPECT_EQ(-EBUSY, any_next(self->fd, self->id, 1, 0));
-	EXPECT_EQ(-EBUSY, CANDIDATES());
-	EXPECT_EQ(-EBUSY, id_bind(self->fd, self->id, ADDR_RDMA, 0));
-	EXPECT_EQ(-EBUSY, id_listen(self->fd, self->id));
-	EXPECT_EQ(-EBUSY, call(self->fd, ID_QUERY, &query));
-	/* An event of the program's passes it. */
-	EXPECT_EQ(0, id_write_event(self->fd, self->id, 0, 7));
-	EXPECT_EQ(0, event_want(self->fd, RDMA_CMX_EV_USER, &self->ev));
+	for (tries = 0; tries < 5; tries++) {
+		if (tries) {
+			ASSERT_LE(0, id_destroy(self->fd, self->id));
+			ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1,
+					       &self->id));
+		}
+		ASSERT_EQ(0, result(self->fd, self->id, 4420, NOBODY));
+		ASSERT_EQ(0, any(self->fd, self->id, 0, 60000));
+		ret[0] = any(self->fd, self->id, 0, 60000);
+		ret[1] = any_next(self->fd, self->id, 1, 0);
+		ret[2] = CANDIDATES();
+		ret[3] = id_bind(self->fd, self->id, ADDR_RDMA, 0);
+		ret[4] = id_listen(self->fd, self->id);
+		query.id = self->id;
+		ret[5] = call(self->fd, ID_QUERY, &query);
+		/* An event of the program's passes the race. */
+		written = id_write_event(self->fd, self->id, 0, 7);
+		ASSERT_EQ(0, event_next(self->fd, &self->ev));
+		/* Has the race ended? */
+		if (self->ev.ev.event == RDMA_CMX_EV_USER &&
+		    !event_pending(self->fd))
+			break;
+	}
+	for (i = 0; i < 6; i++) {
+		EXPECT_EQ(-EBUSY, ret[i]) {
+			TH_LOG("call %d", i);
+		}
+	}
+	EXPECT_EQ(0, written);
+	EXPECT_EQ(RDMA_CMX_EV_USER, self->ev.ev.event);
 	/* Destroyed in the middle: no event follows. */
 	EXPECT_LE(0, id_destroy(self->fd, self->id));
 	EXPECT_FALSE(event_pending(self->fd));

@@ -497,7 +497,8 @@ TEST_F(backlog, migrates)
 		/* Each has arrived before the next one is sent. */
 		ASSERT_TRUE(counter_wait("live_ids", 3 + 2 * i));
 	}
-	EXPECT_EQ(self->held + 2, counter("held_connects"));
+	/* An id exists before its request is counted. */
+	EXPECT_TRUE(counter_wait("held_connects", self->held + 2));
 	arg.id = listener;
 	ASSERT_EQ(0, call(self->other, ID_MIGRATE, &arg));
 	EXPECT_FALSE(event_pending(self->fd));
@@ -551,7 +552,8 @@ TEST_F(backlog, is_full_for_ud)
 	ASSERT_EQ(0, event_want(self->other, EV_UNREACHABLE, &buf));
 	EXPECT_EQ(3, buf.ev.uid);
 	EXPECT_LT(0, buf.ev.status);
-	EXPECT_EQ(self->refused + 1, counter("refused_connects"));
+	/* A peer that gets no response for 4 s sends its request again. */
+	EXPECT_LE(self->refused + 1, counter("refused_connects"));
 }
 
 /* A UD id requests the peer's queue pair. */

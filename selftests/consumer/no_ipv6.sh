@@ -11,10 +11,13 @@ port=7600
 cleanup() {
 	rmmod cmx_consumer
 	cp /run/hosts /etc/hosts
+	params_back
 } 2>/dev/null
 
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 cp /etc/hosts /run/hosts
+names_wait 20
+param query_timeout_ms 60000
 trap cleanup EXIT
 printf '%s both.kc.test\n' fd55::1 10.55.0.1 >>/etc/hosts
 

@@ -19,10 +19,13 @@ cleanup() {
 	ip netns del n1
 	peer "ip link del v0"
 	wait_for 90 rdma system set netns shared
+	params_back
 } 2>/dev/null
-trap cleanup EXIT
 
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
+names_wait 20
+param query_timeout_ms 60000
+trap cleanup EXIT
 
 why "an address that is reached" 0 10.55.0.2 1
 why "one of our own" 0 10.55.0.1 1

@@ -245,10 +245,14 @@ pid_t fake_start(const char *fmt, ...)
 
 int fake_stop(pid_t pid)
 {
+	long long end = now_ms() + WAIT_MS;
 	int status;
 
 	if (pid <= 0)
 		return -1;
+	/* The query may have ended before the fake SA reads it. */
+	while (!fake_said("0x0031") && now_ms() < end)
+		usleep(10000);
 	kill(pid, SIGTERM);
 	if (waitpid(pid, &status, 0) != pid || status) {
 		fprintf(stderr, "# the fake SA ended with 0x%x:\n", status);

@@ -68,7 +68,10 @@ bool parameter_set(const char *name, const char *value, char old[32]);
 
 /* Starts the fake SA instead of the SM, for DEV_OWN. Its process, or -1. */
 pid_t fake_start(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Number of requests that it received, or -1 */
+/*
+ * Waits until it has received a query for services, and stops it. The number of
+ * these queries, or -1.
+ */
 int fake_stop(pid_t pid);
 
 /* An id bound to the GID of device @n, NULL if that fails. */

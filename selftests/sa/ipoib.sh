@@ -11,6 +11,8 @@ paths() {
 }
 
 timeouts_long
+# The usual 4 s of the name helper may be too short.
+sed -i 's/--timeout [0-9]*/--timeout 20/' /etc/request-key.d/rdma-cmx.conf
 ok "a namespace with device 2" host_add far 2
 own=$(fab_dev 1) far=$(fab_dev 2)
 path="path $(gid_short "$own")/$(dev_lid "$own")"

@@ -112,6 +112,10 @@ modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 # would count as queries
 param sa_cache_ms 0
 timeouts_long 20000
+# The usual 4 s of the name helper may be too short.
+sed -i 's/--timeout [0-9]*/--timeout 20/' /etc/request-key.d/rdma-cmx.conf
+# No port is to renew its subscription while OpenSM is paused.
+param sa_subscribe_ms 86400000
 
 ok "OpenSM does not support QoS" wait_for 90 sends 1
 resolve
@@ -149,11 +153,16 @@ sm_start
 ok "OpenSM starts without -Q" port_active_wait
 ok "OpenSM without -Q does not support QoS" wait_for 90 sends 1
 
+# Each sweep of OpenSM would set the LID of the SA again. While it is paused, a
+# query of another port would not end.
+ok "no query is outstanding" wait_for 90 no_lookups
+sm_pause
 fake_responds "QoS" 2 -c 2 good
 fake_responds "no QoS" 1 -c 0x7fffffd good
 for mode in silent busy status=0x0400 redirect attribute; do
 	fake_responds "ClassPortInfo $mode" 2 -a 0x0001 $mode
 done
+sm_resume
 
 ok "OpenSM again" wait_for 90 sends 1
 # The module keeps its last result.

@@ -354,6 +354,7 @@ ok "the port has those to GIDs" wait_for 90 subscribed 4
 ok "and none to paths" wait_for 90 counter_is sa_subscribed_paths 3
 path "$third" >/dev/null
 before=$(grep -c '^0x12 0x0035' fake.log)
+ok "it has received a query for a path" test "$before" -gt 0
 nap 1
 path "$third" >/dev/null
 is "its paths live longer than other responses" \

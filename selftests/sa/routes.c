@@ -379,7 +379,7 @@ TEST_F(routes, other_calls_meanwhile)
 	REFUSED(rdma_set_option(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, &path,
 				sizeof(path)));
 	REFUSED(rdma_join_multicast(id, (struct sockaddr *)&group, NULL));
-	/* Another id caches the path; this query stays outstanding. */
+	/* None of these calls has ended the query. */
 	REFUSED(rdma_resolve_route(id, LONG_MS));
 	EXPECT_EQ(0, channel_readable(self->channel, 0));
 	ASSERT_EQ(0, paths_lost(false));

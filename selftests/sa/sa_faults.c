@@ -99,13 +99,21 @@ TEST_F(faults, RAI_03_SM_dies_while_queried)
 /* A cached response is valid for its lifetime; other queries fail. */
 TEST_F(faults, SM_dies_after_an_answer)
 {
-	char other[64], timeout[32];
+	char other[64], timeout[32], lifetime[32];
+	long long events = counter("sa_events");
+	int cached;
 
+	ASSERT_TRUE(parameter_set("sa_cache_ms", "3600000", lifetime));
 	ASSERT_EQ(1, sa_count(self->id, self->name));
 	ASSERT_EQ(0, bash("sm_stop"));
 	ASSERT_TRUE(parameter_set("sa_timeout_ms", "10", timeout));
+	cached = sa_count(self->id, self->name);
+	/* An event of the port empties its cache. */
+	if (counter("sa_events") == events)
+		EXPECT_EQ(1, cached);
 	EXPECT_EQ(-ETIMEDOUT, sa_count(self->id, service_name(other)));
 	EXPECT_TRUE(parameter_set("sa_timeout_ms", timeout, NULL));
+	EXPECT_TRUE(parameter_set("sa_cache_ms", lifetime, NULL));
 	ASSERT_EQ(0, bash("sm_start && port_active_wait"));
 	works_again(_metadata, self->id);
 }

@@ -105,6 +105,7 @@ SHOW(cmx_sa_mads_many);
 SHOW(cmx_sa_mads_max);
 SHOW(cmx_sa_peek);
 SHOW(cmx_sa_port_alloc);
+SHOW(cmx_sa_port_generation);
 SHOW(cmx_sa_port_get);
 SHOW(cmx_sa_port_kick);
 SHOW(cmx_sa_port_list);

@@ -36,12 +36,16 @@ static int gone_suite_init(struct kunit_suite *suite)
 
 static int gone_init(struct kunit *test)
 {
-	return fake_up(&fake);
+	int ret = fake_up(&fake);
+
+	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 60000);
+	return ret;
 }
 
 static void gone_exit(struct kunit *test)
 {
 	fake_down(&fake);
+	params_restore(test);
 }
 
 static struct ucmx_event *first(struct bed *b)

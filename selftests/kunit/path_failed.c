@@ -46,6 +46,7 @@ static int failed_init(struct kunit *test)
 
 	if (!ret)
 		cm_set(true);
+	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 60000);
 	return ret;
 }
 
@@ -54,6 +55,7 @@ static void failed_exit(struct kunit *test)
 	if (fake.ibdev)
 		cm_set(false);
 	fake_down(&fake);
+	params_restore(test);
 }
 
 /* An id of fe80::1 to fe80::2, with an address and without a path */

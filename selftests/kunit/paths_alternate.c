@@ -7,6 +7,7 @@
 #include <net/net_namespace.h>
 
 #include "paths.h"
+#include "resolve/prefetch.h"
 
 /* Responds with one record, with @dlid. */
 static void respond_lid(struct kunit *test, u32 port, u8 dlid)
@@ -155,12 +156,11 @@ static void paths_alternate_dst(struct kunit *test)
  * Up to the query for the node of dests[@i], which has a unique LID: the cache
  * has nothing of that node.
  */
-static void peer_begin(struct kunit *test, u32 i, u32 timeout_ms)
+static void peer_begin(struct kunit *test, u32 i)
 {
 	node = 0x70 + i;
 	memcpy(&first_guid, dests[i].ib.sib_addr.sib_raw + 8, sizeof(first_guid));
-	START(test, &calls[0], .dst = dests + i, .count = 1, .alternate = true,
-	      .timeout_ms = timeout_ms);
+	START(test, &calls[0], .dst = dests + i, .count = 1, .alternate = true);
 	respond_lid(test, 1, 0x30 + i);
 	paths_respond(test, 2, 0, false, 0);
 }
@@ -174,7 +174,7 @@ static void paths_peer(struct kunit *test)
 	struct rdma_cmx_path *path;
 
 	/* From the other port, whose SA knows two more ports of the node */
-	peer_begin(test, 0, 0);
+	peer_begin(test, 0);
 	respond_node(test, 1, 1, 0);
 	respond_node(test, 2, 3, 0);
 	paths_respond(test, 2, 0, false, 0);
@@ -197,7 +197,7 @@ static void paths_peer(struct kunit *test)
 	call_drop(&calls[0]);
 
 	/* From the first port: the other LID has to be the peer's. */
-	peer_begin(test, 1, 0);
+	peer_begin(test, 1);
 	respond_node(test, 1, 1, 0);
 	respond_node(test, 2, 0, -ECONNREFUSED);
 	respond_node(test, 1, 3, 0);
@@ -208,7 +208,7 @@ static void paths_peer(struct kunit *test)
 	call_drop(&calls[0]);
 
 	/* A node with one port */
-	peer_begin(test, 2, 0);
+	peer_begin(test, 2);
 	respond_node(test, 1, 1, 0);
 	respond_node(test, 2, 0, 0);
 	respond_node(test, 1, 1, 0);
@@ -224,10 +224,12 @@ static void paths_peer(struct kunit *test)
  */
 static void paths_peer_faults(struct kunit *test)
 {
+	struct cmx_worker *worker;
+	unsigned long begun;
 	u32 i;
 
 	/* Many ports: four of each SA are tried. */
-	peer_begin(test, 0, 0);
+	peer_begin(test, 0);
 	respond_node(test, 1, 1, 0);
 	for (i = 2; i; i--) {
 		respond_node(test, i, 200, 0);
@@ -240,13 +242,22 @@ static void paths_peer_faults(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, calls[0].paths->paths->alt_error, -EBADMSG);
 	call_drop(&calls[0]);
 
-	peer_begin(test, 1, 0);
+	peer_begin(test, 1);
 	respond_node(test, 1, 0, -ECONNREFUSED);
 	call_end(test, &calls[0], 1, 1);
 	KUNIT_EXPECT_EQ(test, calls[0].paths->paths->alt_error, -ECONNREFUSED);
 	call_drop(&calls[0]);
 
-	peer_begin(test, 2, 3000);
+	begun = jiffies;
+	peer_begin(test, 2);
+	worker = calls[0].q->workers;
+	/* Its timer, which is armed after the query, has the deadline. */
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(timer_pending(&worker->work.timer)));
+	KUNIT_EXPECT_LE(test, worker->work.timer.expires - calls[0].q->expires,
+			jiffies - begun);
+	/* The deadline passes. */
+	WRITE_ONCE(calls[0].q->expires, jiffies);
+	flush_delayed_work(&worker->work);
 	call_end(test, &calls[0], 1, 1);
 	KUNIT_EXPECT_EQ(test, calls[0].paths->paths->error, 0);
 	KUNIT_EXPECT_EQ(test, calls[0].paths->paths->alt_error, -ETIMEDOUT);
@@ -254,14 +265,14 @@ static void paths_peer_faults(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, paths_outstanding(1), 1u);
 	respond_node(test, 1, 1, 0);
 
-	peer_begin(test, 3, 0);
+	peer_begin(test, 3);
 	KUNIT_ASSERT_TRUE(test, WAIT_FOR(paths_outstanding(1)));
 	KUNIT_EXPECT_TRUE(test, rdma_cmx_paths_cancel(calls[0].q));
 	rdma_cmx_paths_query_put(calls[0].q);
 	KUNIT_EXPECT_EQ(test, atomic_read(&calls[0].calls), 0);
 	respond_node(test, 1, 1, 0);
 
-	peer_begin(test, 4, 0);
+	peer_begin(test, 4);
 	KUNIT_ASSERT_TRUE(test, WAIT_FOR(paths_outstanding(1)));
 	fake_down(&paths_fake);
 	call_end(test, &calls[0], 1, 1);

@@ -8,6 +8,7 @@
 #include <net/net_namespace.h>
 
 #include "kunit.h"
+#include "resolve/query.h"
 
 #define SERVICE_REC	0x31
 #define PATH_REC	0x35
@@ -279,8 +280,11 @@ static void pipeline_partial(struct kunit *test)
 	end(test, -ECONNREFUSED, 0);
 	/* An SA that is silent until the deadline does not, either. */
 	START(test, .flags = RDMA_CMX_AI_SA | RDMA_CMX_AI_NOROUTE,
-	      .service = "target2", .timeout_ms = 12000);
+	      .service = "target2");
 	respond_services(test, 2, fake_services(2, "target2"));
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(cmx_sa_held(INVALID_UID)));
+	/* The deadline passes. */
+	flush_delayed_work(&caller->q->deadline);
 	end(test, 0, 2);
 	result_drop();
 }

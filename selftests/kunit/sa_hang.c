@@ -130,6 +130,8 @@ static void hang_others(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, WAIT_FOR(atomic_read(&reads) == HUNG_PORTS));
 	/* All are due for a retry. */
 	schedule_timeout_uninterruptible(HZ / 2);
+	/* The query of the other device does not end by itself. */
+	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 60000);
 	hang_send(test, HUNG, works.port[1]);
 	l = fake_lookup(works.port[1]);
 	KUNIT_ASSERT_NOT_NULL(test, l);

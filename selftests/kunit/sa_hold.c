@@ -121,6 +121,17 @@ static void set_wait(struct kunit *test, struct set *s)
 			wait_for_completion_timeout(&s->done, KUNIT_WAIT));
 }
 
+/* Has it the response of @port, and not only the charge? */
+static bool set_has(struct set *s, u32 port)
+{
+	bool has;
+
+	spin_lock(&s->requests.held_lock);
+	has = s->request[port].charged;
+	spin_unlock(&s->requests.held_lock);
+	return has;
+}
+
 static void set_release(struct set *s)
 {
 	u32 i;
@@ -312,7 +323,7 @@ static void hold_whole(struct kunit *test)
 	for (first = 1; first <= 2; first++) {
 		set_start(&sets[0], ALICE, first, 2, true);
 		respond(test, first, SOME);
-		KUNIT_ASSERT_TRUE(test, WAIT_FOR(cmx_sa_held(ALICE)));
+		KUNIT_ASSERT_TRUE(test, WAIT_FOR(set_has(&sets[0], first)));
 		KUNIT_EXPECT_EQ(test, atomic_read(&sets[0].failed), 0);
 		respond(test, 3 - first, SOME);
 		set_wait(test, &sets[0]);

@@ -130,28 +130,37 @@ static void info_late(struct kunit *test)
 	unknown(test);
 }
 
+/* As if @l had begun, and as if it ended, as many seconds earlier */
+static void info_age(struct cmx_sa_lookup *l, int begun, int ends)
+{
+	spin_lock(&cmx_sa_lock);
+	l->started_at -= begun * HZ;
+	l->deadline -= ends * HZ;
+	spin_unlock(&cmx_sa_lock);
+}
+
 /* An SM that has one event after another prolongs a query for some time only. */
 static void info_events(struct kunit *test)
 {
 	struct cmx_sa_lookup *l, *next;
-	int i;
 
-	/* 75 ms in all */
-	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 25);
+	/* 180 s in all, and 720 s with events */
+	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 60000);
 	param_set(test, cmx_kunit_module(), "sa_retries", 1);
 	waiter.done = info_done;
 	KUNIT_ASSERT_EQ(test, 0, cmx_sa_info_lookup(fake.port[1], &waiter));
 	l = fake_lookup(fake.port[1]);
 	KUNIT_ASSERT_NOT_NULL(test, l);
-	for (i = 0; i < 4000; i++) {
-		cmx_sa_lookups_again(fake.port[1]);
-		if (wait_for_completion_timeout(&done, msecs_to_jiffies(5)))
-			break;
-	}
-	KUNIT_EXPECT_LT(test, i, 4000);
+	/* After 400 s it has 180 s again. */
+	info_age(l, 400, 100);
+	cmx_sa_lookups_again(fake.port[1]);
+	KUNIT_EXPECT_GE(test, l->deadline - l->started_at, 580ul * HZ);
+	KUNIT_EXPECT_FALSE(test, completion_done(&done));
+	/* After 600 s they would be too many. */
+	info_age(l, 200, 0);
+	cmx_sa_lookups_again(fake.port[1]);
+	KUNIT_ASSERT_TRUE(test, wait_for_completion_timeout(&done, KUNIT_WAIT));
 	KUNIT_EXPECT_EQ(test, status, -ETIMEDOUT);
-	KUNIT_EXPECT_GE(test, l->deadline - l->started_at,
-			msecs_to_jiffies(150));
 	/* The last event begins another one, with all of the timeout. */
 	waiter.done = info_done;
 	KUNIT_ASSERT_EQ(test, 0, cmx_sa_info_lookup(fake.port[1], &waiter));

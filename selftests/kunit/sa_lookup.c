@@ -441,6 +441,8 @@ static void sm_find(struct ib_mad_agent *agent, u16 lid)
 {
 	struct cmx_sa_port *port = callers_fake.port[1];
 
+	/* The last query has ended, but may be about to be sent. */
+	flush_work(&port->send);
 	WRITE_ONCE(sm_lid, lid);
 	port->agent = agent;
 	cmx_sa_port_refresh(port);

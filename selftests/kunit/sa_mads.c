@@ -103,6 +103,8 @@ static void mads_ended(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, cmx_sa_mad_add(l, &m));
 	KUNIT_EXPECT_TRUE(test, list_empty(&l->mads));
 	KUNIT_EXPECT_EQ(test, port_of()->mads, 0u);
+	/* It ends at its next step, which is now. */
+	cmx_sa_lookups_again(port_of());
 	KUNIT_EXPECT_TRUE(test, WAIT_FOR(!outstanding(1)));
 	cmx_sa_lookup_put(l);
 }

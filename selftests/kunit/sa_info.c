@@ -127,7 +127,6 @@ static void info_late(struct kunit *test)
 	respond(test, before, info_answer(1, 0), 0);
 	unknown(test);
 	KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&waiter));
-	unknown(test);
 }
 
 /* As if @l had begun, and as if it ended, as many seconds earlier */

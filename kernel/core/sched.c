@@ -398,7 +398,7 @@ void cmx_sched_leave(struct cmx_sched_entity *entity)
 		cmx_sched_run(sched);
 }
 
-static void cmx_sched_call(struct cmx_sched_entity *entity, void *answer,
+static void cmx_sched_call(struct cmx_sched_entity *entity, void *result,
 			   int error)
 {
 	spinlock_t *lock = entity->sched->lock;
@@ -416,7 +416,7 @@ static void cmx_sched_call(struct cmx_sched_entity *entity, void *answer,
 		spin_unlock(lock);
 		if (!w)
 			return;
-		w->done(w, answer, error);
+		w->done(w, result, error);
 		cond_resched();
 	}
 }
@@ -425,13 +425,13 @@ static void cmx_sched_call(struct cmx_sched_entity *entity, void *answer,
  * Calls the waiters of @entity, which is GONE, and those of its followers. A
  * follower is freed. The caller frees @entity.
  */
-void cmx_sched_complete(struct cmx_sched_entity *entity, void *answer,
+void cmx_sched_complete(struct cmx_sched_entity *entity, void *result,
 			int error)
 {
 	struct cmx_sched *sched = entity->sched;
 	struct cmx_sched_entity *follower;
 
-	cmx_sched_call(entity, answer, error);
+	cmx_sched_call(entity, result, error);
 	for (;;) {
 		spin_lock(sched->lock);
 		follower = list_first_entry_or_null(&entity->followers,
@@ -442,7 +442,7 @@ void cmx_sched_complete(struct cmx_sched_entity *entity, void *answer,
 		spin_unlock(sched->lock);
 		if (!follower)
 			return;
-		cmx_sched_call(follower, answer, error);
+		cmx_sched_call(follower, result, error);
 		sched->ops->release(follower);
 	}
 }

@@ -135,12 +135,12 @@ struct cmx_sched_entity {
 /**
  * struct cmx_sched_waiter - waits for a lookup
  * @done: called once, from a work item without locks, may sleep: with the
- *	@answer of the lookup, which is valid during the call, or an @error
+ *	@result of the lookup, which is valid during the call, or an @error
  * @node: in the waiters of @entity
  * @entity: NULL when it does not wait
  */
 struct cmx_sched_waiter {
-	void (*done)(struct cmx_sched_waiter *waiter, void *answer, int error);
+	void (*done)(struct cmx_sched_waiter *waiter, void *result, int error);
 	struct list_head node;
 	struct cmx_sched_entity *entity;
 };
@@ -206,7 +206,7 @@ void cmx_sched_run(struct cmx_sched *sched);
 void cmx_sched_leave(struct cmx_sched_entity *entity);
 
 /* Without the owner's lock */
-void cmx_sched_complete(struct cmx_sched_entity *entity, void *answer,
+void cmx_sched_complete(struct cmx_sched_entity *entity, void *result,
 			int error);
 bool cmx_sched_forget(spinlock_t *lock, struct cmx_sched_waiter *waiter);
 

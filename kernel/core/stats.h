@@ -82,7 +82,7 @@
 	X(live_service_records)						\
 	X(live_sa_lookups)						\
 	X(live_sa_mads)							\
-	X(live_sa_answers)	/* outside the caches */		\
+	X(live_sa_responses)	/* outside the caches */		\
 	X(live_sa_bytes)	/* of responses that queries keep */	\
 	X(live_connects)						\
 	X(live_paths_queries)						\

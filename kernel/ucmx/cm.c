@@ -221,7 +221,7 @@ static int ucmx_reserve_conn(struct ucmx_id *id)
  * id, and with it the removal of the device, would wait for the MAD's timeout:
  * more than a minute, or, for a reply, a time that the peer has chosen.
  */
-static int ucmx_answer_check(struct ucmx_id *id)
+static int ucmx_reply_check(struct ucmx_id *id)
 {
 	return READ_ONCE(id->cm_outstanding) ? -EINVAL : 0;
 }
@@ -343,7 +343,7 @@ int ucmx_accept(struct ucmx_cmd *cmd)
 	ret = -EINVAL;
 	if (id->hold && !arg->uid)
 		goto unlock;
-	ret = ucmx_answer_check(id);
+	ret = ucmx_reply_check(id);
 	if (!ret && !ucmx_has_qkey(id->cm))
 		ret = -ENODEV;
 	/* An RTU has no event, and CONNECT has reserved DISCONNECTED. */
@@ -395,7 +395,7 @@ int ucmx_reject(struct ucmx_cmd *cmd)
 	id = ucmx_id_lock_dev(cmd->file, arg->id);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	ret = ucmx_answer_check(id);
+	ret = ucmx_reply_check(id);
 	if (!ret)
 		ret = rdma_reject(id->cm, arg->private_data,
 				  arg->private_data_len, arg->reason);

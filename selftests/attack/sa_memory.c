@@ -147,7 +147,7 @@ static pid_t fake_start(void)
 
 static long responses(void)
 {
-	return number_get(COUNTERS "live_sa_answers");
+	return number_get(COUNTERS "live_sa_responses");
 }
 
 static long refused(void)
@@ -186,7 +186,7 @@ FIXTURE_SETUP(memory)
 	self->fake = fake_start();
 	ASSERT_TRUE(fake_ready());
 	/* Responses of other tests and of the cache are freed. */
-	ASSERT_TRUE(number_gone(COUNTERS "live_sa_answers"));
+	ASSERT_TRUE(number_gone(COUNTERS "live_sa_responses"));
 }
 
 FIXTURE_TEARDOWN(memory)
@@ -195,7 +195,7 @@ FIXTURE_TEARDOWN(memory)
 
 	pids_kill(self->pids, PROCESSES);
 	/* Only the queries had references: no SA has responded since. */
-	EXPECT_TRUE(number_gone(COUNTERS "live_sa_answers"));
+	EXPECT_TRUE(number_gone(COUNTERS "live_sa_responses"));
 	EXPECT_TRUE(number_gone(COUNTERS "live_sa_bytes"));
 	/* The user may have as many responses as before. */
 	EXPECT_EQ(0, user_query(2000, "after"));

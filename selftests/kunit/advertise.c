@@ -112,10 +112,10 @@ static u16 query_pkey(const struct cmx_sa_lookup *l)
 static void say(struct kunit *test, struct cmx_sa_lookup *l, int error)
 {
 	const u32 len = sizeof(struct cmx_sa_service_rec);
-	struct cmx_sa_answer *answer = NULL;
+	struct cmx_sa_response *answer = NULL;
 
 	if (!error) {
-		answer = cmx_sa_answer_alloc(1, len);
+		answer = cmx_sa_response_alloc(1, len);
 		KUNIT_ASSERT_NOT_NULL(test, answer);
 		memcpy(answer->data, l->key.query.rec, len);
 	}
@@ -269,10 +269,10 @@ static void other_done(struct cmx_sched_waiter *waiter, void *answer, int error)
 /* Is a response of the other port in the cache? */
 static bool other_cached(const struct cmx_sa_query *query)
 {
-	struct cmx_sa_answer *answer = NULL;
+	struct cmx_sa_response *answer = NULL;
 	int ret = cmx_sa_peek(fake.port[OTHER_PORT], &init_net, query, &answer);
 
-	cmx_sa_answer_put(answer);
+	cmx_sa_response_put(answer);
 	return !ret;
 }
 

@@ -212,11 +212,12 @@ struct cmx_sa_lookup *fake_lookup(struct cmx_sa_port *port)
 }
 
 /* The SA responds; consumes both references. */
-void fake_say(struct cmx_sa_lookup *l, struct cmx_sa_answer *answer, int error)
+void fake_say(struct cmx_sa_lookup *l, struct cmx_sa_response *response,
+	      int error)
 {
 	cmx_sa_lookup_response(l, cmx_sa_cache_generation(&l->port->cache),
-			       jiffies, answer, error);
-	cmx_sa_answer_put(answer);
+			       jiffies, response, error);
+	cmx_sa_response_put(response);
 	cmx_sa_lookup_put(l);
 }
 
@@ -230,18 +231,18 @@ void fake_generation(struct fake *fake)
 }
 
 /* Records of a service at fe80::100 and following GIDs, leased for ever. */
-struct cmx_sa_answer *fake_services(u32 count, const char *name)
+struct cmx_sa_response *fake_services(u32 count, const char *name)
 {
 	struct cmx_sa_service_rec *rec;
-	struct cmx_sa_answer *answer;
+	struct cmx_sa_response *answer;
 	u32 i;
 
-	answer = cmx_sa_answer_alloc(count, sizeof(*rec));
+	answer = cmx_sa_response_alloc(count, sizeof(*rec));
 	if (!answer)
 		return NULL;
 	memset(answer->data, 0, answer->len);
 	for (i = 0; i < count; i++) {
-		rec = (void *)cmx_sa_answer_rec(answer, i);
+		rec = (void *)cmx_sa_response_rec(answer, i);
 		rec->id = cpu_to_be64(0x1000 + i);
 		rec->gid[0] = 0xfe;
 		rec->gid[1] = 0x80;

@@ -64,8 +64,9 @@ void fake_down(struct fake *fake);
 void fake_follow(struct cmx_sa_port *port);
 bool fake_set_pkey(struct fake *fake, u16 pkey);
 struct cmx_sa_lookup *fake_lookup(struct cmx_sa_port *port);
-void fake_say(struct cmx_sa_lookup *l, struct cmx_sa_answer *answer, int error);
+void fake_say(struct cmx_sa_lookup *l, struct cmx_sa_response *response,
+	      int error);
 void fake_generation(struct fake *fake);
-struct cmx_sa_answer *fake_services(u32 count, const char *name);
+struct cmx_sa_response *fake_services(u32 count, const char *name);
 
 #endif /* CMX_KUNIT_H */

@@ -98,13 +98,13 @@ static void path_done(struct cmx_sched_waiter *waiter, void *answer, int error)
 
 static bool path_is_cached(struct kunit *test, struct bed *b)
 {
-	struct cmx_sa_answer *answer = NULL;
+	struct cmx_sa_response *answer = NULL;
 	struct cmx_sa_query q;
 	struct cmx_sa_port *port = cmx_cached_path_query(&b->cm, 0, &q);
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(port));
 	if (!cmx_sa_peek(port, &init_net, &q, &answer))
-		cmx_sa_answer_put(answer);
+		cmx_sa_response_put(answer);
 	cmx_sa_port_put(port);
 	return answer;
 }
@@ -114,12 +114,12 @@ static void path_cache(struct kunit *test, struct bed *b)
 {
 	struct cmx_sa_query q;
 	struct cmx_sa_port *port = cmx_cached_path_query(&b->cm, 0, &q);
-	struct cmx_sa_answer *answer = cmx_sa_answer_alloc(1, 64);
+	struct cmx_sa_response *answer = cmx_sa_response_alloc(1, 64);
 	u8 *rec;
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(port));
 	KUNIT_ASSERT_NOT_NULL(test, answer);
-	rec = (u8 *)cmx_sa_answer_rec(answer, 0);
+	rec = (u8 *)cmx_sa_response_rec(answer, 0);
 	memcpy(rec, q.rec, 64);
 	rec[41] = DLID;
 	rec[43] = SLID;
@@ -138,7 +138,7 @@ static void path_cache(struct kunit *test, struct bed *b)
 		fake_say(fake_lookup(port), answer, 0);
 		wait_for_completion(&b->cached);
 	} else {
-		cmx_sa_answer_put(answer);
+		cmx_sa_response_put(answer);
 	}
 	cmx_sa_port_put(port);
 	KUNIT_ASSERT_TRUE(test, path_is_cached(test, b));

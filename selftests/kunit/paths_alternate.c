@@ -12,7 +12,7 @@
 /* Responds with one record, with @dlid. */
 static void respond_lid(struct kunit *test, u32 port, u8 dlid)
 {
-	struct cmx_sa_answer *answer = cmx_sa_answer_alloc(1, 64);
+	struct cmx_sa_response *answer = cmx_sa_response_alloc(1, 64);
 	struct cmx_sa_lookup *l = paths_lookup(test, port);
 
 	KUNIT_ASSERT_NOT_NULL(test, answer);
@@ -34,7 +34,7 @@ static __be64 first_guid;
 
 static void respond_node(struct kunit *test, u32 port, u32 count, int error)
 {
-	struct cmx_sa_answer *answer = NULL;
+	struct cmx_sa_response *answer = NULL;
 	struct cmx_sa_node_rec *rec;
 	struct cmx_sa_lookup *l = paths_lookup(test, port);
 	u32 i;
@@ -42,12 +42,12 @@ static void respond_node(struct kunit *test, u32 port, u32 count, int error)
 	KUNIT_EXPECT_EQ(test, l->key.query.attr_id,
 			cpu_to_be16(IB_SA_ATTR_NODE_REC));
 	if (!error) {
-		answer = cmx_sa_answer_alloc(count + !!count, sizeof(*rec));
+		answer = cmx_sa_response_alloc(count + !!count, sizeof(*rec));
 		KUNIT_ASSERT_NOT_NULL(test, answer);
 		memset(answer->data, 0, answer->len);
 	}
 	for (i = 0; !error && count && i <= count; i++) {
-		rec = (void *)cmx_sa_answer_rec(answer, i);
+		rec = (void *)cmx_sa_response_rec(answer, i);
 		rec->type = RDMA_NODE_IB_CA;
 		rec->node_guid = cpu_to_be64(i == count ? 7 : node);
 		rec->port_guid = i ? cpu_to_be64(0x7700 + i) :

@@ -103,16 +103,16 @@ struct cmx_sa_lookup *paths_lookup(struct kunit *test, u32 port)
 void paths_respond(struct kunit *test, u32 port, u32 count, bool same,
 		   int error)
 {
-	struct cmx_sa_answer *answer = NULL;
+	struct cmx_sa_response *answer = NULL;
 	struct cmx_sa_lookup *l = paths_lookup(test, port);
 	u32 i;
 
 	if (!error) {
-		answer = cmx_sa_answer_alloc(count, 64);
+		answer = cmx_sa_response_alloc(count, 64);
 		KUNIT_ASSERT_NOT_NULL(test, answer);
 	}
 	for (i = 0; !error && i < count; i++) {
-		u8 *rec = (u8 *)cmx_sa_answer_rec(answer, i);
+		u8 *rec = (u8 *)cmx_sa_response_rec(answer, i);
 
 		memcpy(rec, l->key.query.rec, 64);
 		rec[40] = 0;

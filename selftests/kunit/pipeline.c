@@ -109,7 +109,7 @@ static struct cmx_sa_lookup *first_query(struct kunit *test, u32 port,
 }
 
 static void respond_services(struct kunit *test, u32 port,
-			     struct cmx_sa_answer *answer)
+			     struct cmx_sa_response *answer)
 {
 	fake_say(first_query(test, port, SERVICE_REC), answer, 0);
 }
@@ -118,12 +118,12 @@ static void respond_services(struct kunit *test, u32 port,
 static void respond_paths(struct kunit *test, u32 port, u32 count)
 {
 	struct cmx_sa_lookup *l = first_query(test, port, PATH_REC);
-	struct cmx_sa_answer *answer = cmx_sa_answer_alloc(count, 64);
+	struct cmx_sa_response *answer = cmx_sa_response_alloc(count, 64);
 	u32 i;
 
 	KUNIT_ASSERT_NOT_NULL(test, answer);
 	for (i = 0; i < count; i++) {
-		u8 *rec = (u8 *)cmx_sa_answer_rec(answer, i);
+		u8 *rec = (u8 *)cmx_sa_response_rec(answer, i);
 
 		memcpy(rec, l->key.query.rec, 64);
 		/* a DLID as a mark */
@@ -134,14 +134,14 @@ static void respond_paths(struct kunit *test, u32 port, u32 count)
 }
 
 /* Services of @port's response, at other GIDs than those of the other port */
-static struct cmx_sa_answer *services_of(u32 port, u32 count)
+static struct cmx_sa_response *services_of(u32 port, u32 count)
 {
-	struct cmx_sa_answer *answer = fake_services(count, "target");
+	struct cmx_sa_response *answer = fake_services(count, "target");
 	u32 i;
 
 	for (i = 0; answer && i < count; i++)
 		((struct cmx_sa_service_rec *)
-		 cmx_sa_answer_rec(answer, i))->gid[13] = port;
+		 cmx_sa_response_rec(answer, i))->gid[13] = port;
 	return answer;
 }
 
@@ -184,21 +184,21 @@ static void pipeline_services(struct kunit *test)
 /* A service of both ports comes once; one that no port reaches comes last. */
 static void pipeline_merge(struct kunit *test)
 {
-	struct cmx_sa_answer *answer = services_of(0, 3);
+	struct cmx_sa_response *answer = services_of(0, 3);
 	const struct rdma_cmx_entry *e;
 	struct cmx_sa_service_rec *rec;
 	u32 i;
 
 	KUNIT_ASSERT_NOT_NULL(test, answer);
-	rec = (void *)cmx_sa_answer_rec(answer, 0);
+	rec = (void *)cmx_sa_response_rec(answer, 0);
 	rec->pkey = cpu_to_be16(0x8002);	/* a P_Key of no port */
-	rec = (void *)cmx_sa_answer_rec(answer, 1);
+	rec = (void *)cmx_sa_response_rec(answer, 1);
 	rec->pkey = cpu_to_be16(0x8001);	/* a P_Key of port 2 */
-	rec = (void *)cmx_sa_answer_rec(answer, 2);
+	rec = (void *)cmx_sa_response_rec(answer, 2);
 	rec->pkey = 0;				/* the default P_Key */
 	START(test, .flags = RDMA_CMX_AI_SA | RDMA_CMX_AI_NOROUTE,
 	      .service = "target");
-	cmx_sa_answer_get(answer);
+	cmx_sa_response_get(answer);
 	respond_services(test, 1, answer);
 	respond_services(test, 2, answer);
 	end(test, 0, 3);
@@ -229,7 +229,7 @@ static void pipeline_merge(struct kunit *test)
 /* Services that do not match the query, none, or far too many */
 static void pipeline_strange(struct kunit *test)
 {
-	struct cmx_sa_answer *answer;
+	struct cmx_sa_response *answer;
 	struct cmx_sa_service_rec *rec;
 
 	START(test, .flags = RDMA_CMX_AI_SA | RDMA_CMX_AI_NOROUTE,
@@ -248,9 +248,9 @@ static void pipeline_strange(struct kunit *test)
 	      .service = "x");
 	answer = fake_services(2, "x");
 	KUNIT_ASSERT_NOT_NULL(test, answer);
-	rec = (void *)cmx_sa_answer_rec(answer, 0);
+	rec = (void *)cmx_sa_response_rec(answer, 0);
 	memset(rec->name, 'x', sizeof(rec->name));
-	rec = (void *)cmx_sa_answer_rec(answer, 1);
+	rec = (void *)cmx_sa_response_rec(answer, 1);
 	memset(rec->name + 2, 0xff, sizeof(rec->name) - 2);
 	respond_services(test, 1, answer);
 	respond_services(test, 2, fake_services(0, "x"));
@@ -346,7 +346,7 @@ static void pipeline_paths(struct kunit *test)
 	};
 	const struct rdma_cmx_entry *e;
 	struct cmx_sa_lookup *l;
-	struct cmx_sa_answer *answer;
+	struct cmx_sa_response *answer;
 	u32 wanted, i;
 
 	start_attr(test, &attr);
@@ -372,7 +372,7 @@ static void pipeline_paths(struct kunit *test)
 	fake_generation(&fake);
 	start_attr(test, &attr);
 	l = first_query(test, 1, PATH_REC);
-	answer = cmx_sa_answer_alloc(2, 64);
+	answer = cmx_sa_response_alloc(2, 64);
 	KUNIT_ASSERT_NOT_NULL(test, answer);
 	memcpy(answer->data, l->key.query.rec, 64);
 	memcpy(answer->data + 64, l->key.query.rec, 64);
@@ -386,7 +386,7 @@ static void pipeline_paths(struct kunit *test)
 	fake_generation(&fake);
 	start_attr(test, &attr);
 	l = first_query(test, 1, PATH_REC);
-	answer = cmx_sa_answer_alloc(wanted + 1, 64);
+	answer = cmx_sa_response_alloc(wanted + 1, 64);
 	KUNIT_ASSERT_NOT_NULL(test, answer);
 	for (i = 0; i <= wanted; i++) {
 		memcpy(answer->data + i * 64, l->key.query.rec, 64);

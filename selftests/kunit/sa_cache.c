@@ -45,7 +45,7 @@ static void key_make(struct cmx_sa_key *key, u32 n)
 }
 
 /* Adds @answer, which is consumed; false: the cache does not take it. */
-static bool put_at(const struct cmx_sa_key *key, struct cmx_sa_answer *answer,
+static bool put_at(const struct cmx_sa_key *key, struct cmx_sa_response *answer,
 		   unsigned long sent_at, u32 generation)
 {
 	struct cmx_sa_entry *e;
@@ -55,7 +55,7 @@ static bool put_at(const struct cmx_sa_key *key, struct cmx_sa_answer *answer,
 	if (e)
 		cmx_sa_cache_add(cache, e, GLOBAL_ROOT_UID, &victims);
 	cmx_sa_entries_free(&victims);
-	cmx_sa_answer_put(answer);
+	cmx_sa_response_put(answer);
 	return e;
 }
 
@@ -71,10 +71,10 @@ static bool put(u32 n, u32 count)
 /* The number of records of the cached response, or -1 when there is none. */
 static int get_key(const struct cmx_sa_key *key)
 {
-	struct cmx_sa_answer *answer = cmx_sa_cache_get(cache, key);
+	struct cmx_sa_response *answer = cmx_sa_cache_get(cache, key);
 	int count = answer ? answer->count : -1;
 
-	cmx_sa_answer_put(answer);
+	cmx_sa_response_put(answer);
 	return count;
 }
 
@@ -157,35 +157,35 @@ static void cache_lease(struct kunit *test)
 {
 	u32 now = cmx_sa_cache_generation(cache);
 	struct cmx_sa_service_rec *rec;
-	struct cmx_sa_answer *answer;
+	struct cmx_sa_response *answer;
 	struct cmx_sa_key key;
 
 	param_set(test, cmx_kunit_module(), "sa_cache_ms", 3600 * 1000);
 	key_make(&key, 1);
 	answer = fake_services(3, "s");
 	KUNIT_ASSERT_NOT_NULL(test, answer);
-	rec = (void *)cmx_sa_answer_rec(answer, 1);
+	rec = (void *)cmx_sa_response_rec(answer, 1);
 	rec->lease = cpu_to_be32(600);
 	put_at(&key, answer, jiffies - 500 * HZ, now);
 	KUNIT_EXPECT_EQ(test, get(1), 3);
 
 	answer = fake_services(3, "s");
 	KUNIT_ASSERT_NOT_NULL(test, answer);
-	rec = (void *)cmx_sa_answer_rec(answer, 2);
+	rec = (void *)cmx_sa_response_rec(answer, 2);
 	rec->lease = cpu_to_be32(600);
 	put_at(&key, answer, jiffies - 601 * HZ, now);
 	KUNIT_EXPECT_EQ(test, get(1), -1);
 
 	answer = fake_services(2, "s");
 	KUNIT_ASSERT_NOT_NULL(test, answer);
-	rec = (void *)cmx_sa_answer_rec(answer, 0);
+	rec = (void *)cmx_sa_response_rec(answer, 0);
 	rec->lease = 0;
 	KUNIT_EXPECT_FALSE(test, put_at(&key, answer, jiffies, now));
 
 	/* The bytes of a path record are no lease. */
 	answer = fake_services(2, "s");
 	KUNIT_ASSERT_NOT_NULL(test, answer);
-	rec = (void *)cmx_sa_answer_rec(answer, 0);
+	rec = (void *)cmx_sa_response_rec(answer, 0);
 	rec->lease = 0;
 	key.query.attr_id = cpu_to_be16(0x35);
 	KUNIT_EXPECT_TRUE(test, put_at(&key, answer, jiffies, now));

@@ -33,7 +33,7 @@ void callers_exit(struct kunit *test)
 static void caller_done(struct cmx_sched_waiter *waiter, void *from, int error)
 {
 	struct caller *a = container_of(waiter, struct caller, waiter);
-	const struct cmx_sa_answer *answer = from;
+	const struct cmx_sa_response *answer = from;
 
 	a->error = error;
 	a->count = answer ? answer->count : -1;

@@ -166,7 +166,7 @@ static void expect_error(struct kunit *test, const struct set *s, u32 port,
 			 int error)
 {
 	KUNIT_EXPECT_EQ(test, s->request[port].error, error);
-	KUNIT_EXPECT_EQ(test, !s->request[port].answer, !!error);
+	KUNIT_EXPECT_EQ(test, !s->request[port].response, !!error);
 }
 
 /* What @records cost: their bytes, and not a KB more */
@@ -302,7 +302,8 @@ static void hold_many(struct kunit *test)
 	respond(test, 1, SOME);
 	for (i = 0; i < MANY; i++) {
 		set_wait(test, &many[i]);
-		wrong += many[i].request[1].error || !many[i].request[1].answer;
+		wrong += many[i].request[1].error ||
+			 !many[i].request[1].response;
 	}
 	KUNIT_EXPECT_EQ(test, wrong, 0u);
 	/* In another order than they came */

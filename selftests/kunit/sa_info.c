@@ -32,12 +32,12 @@ static void info_done(struct cmx_sched_waiter *w, void *answer, int error)
 	complete(&done);
 }
 
-static struct cmx_sa_answer *info_answer(u32 count, u32 caps)
+static struct cmx_sa_response *info_answer(u32 count, u32 caps)
 {
-	struct cmx_sa_answer *answer;
+	struct cmx_sa_response *answer;
 	struct ib_class_port_info *info;
 
-	answer = cmx_sa_answer_alloc(count, sizeof(*info));
+	answer = cmx_sa_response_alloc(count, sizeof(*info));
 	if (answer && count) {
 		memset(answer->data, 0, answer->len);
 		info = (void *)answer->data;
@@ -48,7 +48,7 @@ static struct cmx_sa_answer *info_answer(u32 count, u32 caps)
 
 /* The SA of port 1 is queried, and responds in @generation. */
 static void respond(struct kunit *test, u32 generation,
-		    struct cmx_sa_answer *answer, int error)
+		    struct cmx_sa_response *answer, int error)
 {
 	struct cmx_sa_lookup *l;
 
@@ -57,7 +57,7 @@ static void respond(struct kunit *test, u32 generation,
 	l = fake_lookup(fake.port[1]);
 	KUNIT_ASSERT_NOT_NULL(test, l);
 	cmx_sa_lookup_response(l, generation, jiffies, answer, error);
-	cmx_sa_answer_put(answer);
+	cmx_sa_response_put(answer);
 	cmx_sa_lookup_put(l);
 }
 
@@ -66,7 +66,7 @@ static u32 generation(void)
 	return cmx_sa_cache_generation(&fake.port[1]->cache);
 }
 
-static void responded(struct kunit *test, struct cmx_sa_answer *answer,
+static void responded(struct kunit *test, struct cmx_sa_response *answer,
 		      int error)
 {
 	respond(test, generation(), answer, error);

@@ -67,7 +67,7 @@ static void key_make(struct cmx_sa_key *key, kuid_t uid, u32 n)
 /* The response to it has @count records, of 176 bytes. */
 static void put(kuid_t uid, u32 n, u32 count)
 {
-	struct cmx_sa_answer *answer = fake_services(count, "s");
+	struct cmx_sa_response *answer = fake_services(count, "s");
 	struct cmx_sa_entry *e;
 	struct cmx_sa_key key;
 	LIST_HEAD(victims);
@@ -78,19 +78,19 @@ static void put(kuid_t uid, u32 n, u32 count)
 	if (e)
 		cmx_sa_cache_add(cache, e, uid, &victims);
 	cmx_sa_entries_free(&victims);
-	cmx_sa_answer_put(answer);
+	cmx_sa_response_put(answer);
 }
 
 static bool has(kuid_t uid, u32 n)
 {
-	struct cmx_sa_answer *answer;
+	struct cmx_sa_response *answer;
 	struct cmx_sa_key key;
 	bool found;
 
 	key_make(&key, uid, n);
 	answer = cmx_sa_cache_get(cache, &key);
 	found = answer;
-	cmx_sa_answer_put(answer);
+	cmx_sa_response_put(answer);
 	return found;
 }
 

@@ -100,9 +100,9 @@ enum cmx_record_op {
  * @work: does all work on the record
  * @waiter: waiter of the outstanding query
  * @op: operation of the outstanding query
- * @answered: the query has completed
- * @answer_error: result of the query
- * @answer_lease: the lease that the SA has granted, in seconds
+ * @completed: the query has completed
+ * @response_error: result of the query
+ * @response_lease: the lease that the SA has granted, in seconds
  * @usable: the port is active
  * @ending: to be deleted and freed, at the latest at @deadline
  * @deadline: see above
@@ -132,9 +132,9 @@ struct cmx_port_record {
 	struct delayed_work work;
 	struct cmx_sched_waiter waiter;
 	enum cmx_record_op op;
-	bool answered;
-	int answer_error;
-	u32 answer_lease;
+	bool completed;
+	int response_error;
+	u32 response_lease;
 	bool usable;
 	bool ending;
 	unsigned long deadline;

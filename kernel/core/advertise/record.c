@@ -122,31 +122,32 @@ static void cmx_record_query(const struct cmx_port_record *r,
  * The query has completed. Drops its reference. Not under the lock, whose
  * holder may delay the queries of all users.
  */
-static void cmx_record_done(struct cmx_sched_waiter *waiter, void *answer,
+static void cmx_record_done(struct cmx_sched_waiter *waiter, void *response,
 			    int error)
 {
 	struct cmx_port_record *r = container_of(waiter, struct cmx_port_record,
 						 waiter);
 	const struct cmx_sa_service_rec *rec;
-	const struct cmx_sa_answer *records = answer;
+	const struct cmx_sa_response *records = response;
 
-	r->answer_error = error;
-	r->answer_lease = CMX_SA_LEASE_FOREVER;
+	r->response_error = error;
+	r->response_lease = CMX_SA_LEASE_FOREVER;
 	if (!error && records->count) {
-		rec = cmx_sa_answer_rec(records, 0);
-		r->answer_lease = be32_to_cpu(rec->lease);
+		rec = cmx_sa_response_rec(records, 0);
+		r->response_lease = be32_to_cpu(rec->lease);
 		if (be64_to_cpu(rec->id) != r->service->id ||
 		    memcmp(rec->gid, &r->gid, sizeof(rec->gid)))
-			r->answer_error = -EBADMSG;
+			r->response_error = -EBADMSG;
 		else if (r->op == CMX_RECORD_SET &&
-			 r->answer_lease < RDMA_CMX_MIN_LEASE)
-			r->answer_error = -ERANGE;	/* no time to renew it */
+			 r->response_lease < RDMA_CMX_MIN_LEASE)
+			/* No time to renew it */
+			r->response_error = -ERANGE;
 	} else if (!error && r->op == CMX_RECORD_SET) {
 		/* Another status does not apply here. */
-		r->answer_error = -ECONNREFUSED;
+		r->response_error = -ECONNREFUSED;
 	}
 	/* Pairs with cmx_record_idle(). */
-	smp_store_release(&r->answered, true);
+	smp_store_release(&r->completed, true);
 	cmx_record_kick(r, 0);
 	cmx_record_put(r);
 }
@@ -160,7 +161,7 @@ static int cmx_record_start(struct cmx_port_record *r, enum cmx_record_op op)
 	int ret;
 
 	r->op = op;
-	r->answered = false;
+	r->completed = false;
 	cmx_record_query(r, &q);
 	memset(&r->waiter, 0, sizeof(r->waiter));
 	r->waiter.done = cmx_record_done;
@@ -202,7 +203,7 @@ static void cmx_record_failed(struct cmx_port_record *r, int error,
 static void cmx_record_is_set(struct cmx_port_record *r,
 			      struct rdma_cmx_service_event *event)
 {
-	u32 lease = min(r->service->lease, r->answer_lease);
+	u32 lease = min(r->service->lease, r->response_lease);
 	bool report = r->reported != RDMA_CMX_SERVICE_SET || r->again ||
 		      lease != r->lease;
 
@@ -221,33 +222,33 @@ static void cmx_record_is_set(struct cmx_port_record *r,
 }
 
 /* Evaluates the completed query. No query is outstanding afterwards. */
-static void cmx_record_answer(struct cmx_port_record *r,
-			      struct rdma_cmx_service_event *event)
+static void cmx_record_response(struct cmx_port_record *r,
+				struct rdma_cmx_service_event *event)
 {
 	enum cmx_record_op op = r->op;
 
-	trace_cmx_record(r, r->answer_error);
+	trace_cmx_record(r, r->response_error);
 	r->op = CMX_RECORD_NONE;
 	if (op == CMX_RECORD_DELETE) {
 		/* Without a response of the SA it may be there still. */
-		r->exists = r->answer_error &&
-			    r->answer_error != -ECONNREFUSED &&
-			    r->answer_error != -EBADMSG;
+		r->exists = r->response_error &&
+			    r->response_error != -ECONNREFUSED &&
+			    r->response_error != -EBADMSG;
 		r->deferred = r->exists;
-		if (!r->answer_error)
+		if (!r->response_error)
 			cmx_stat_inc(service_deletes);
 		/* The SA may have executed it without a response. */
 		cmx_sa_services_changed();
 		if (r->exists && r->usable && !r->ending)
-			cmx_record_failed(r, r->answer_error, event);
-	} else if (!r->answer_error) {
+			cmx_record_failed(r, r->response_error, event);
+	} else if (!r->response_error) {
 		cmx_record_is_set(r, event);
 	} else {
 		/* The SA may have executed it, unless it refused. */
-		if (r->answer_error != -ECONNREFUSED)
+		if (r->response_error != -ECONNREFUSED)
 			cmx_sa_services_changed();
 		if (r->usable)
-			cmx_record_failed(r, r->answer_error, event);
+			cmx_record_failed(r, r->response_error, event);
 	}
 }
 
@@ -281,7 +282,7 @@ static bool cmx_record_is_due(struct cmx_port_record *r)
 			 cmx_random_ms(CMX_SETTLE);
 	}
 	if (r->confirmed && r->service->lease == CMX_SA_LEASE_FOREVER &&
-	    r->answer_lease == CMX_SA_LEASE_FOREVER)
+	    r->response_lease == CMX_SA_LEASE_FOREVER)
 		return false;
 	if (time_after_eq(jiffies, r->due))
 		return true;
@@ -397,8 +398,8 @@ static bool cmx_record_idle(struct cmx_port_record *r,
 	if (r->ending && time_before(jiffies, r->deadline))
 		cmx_record_kick(r, cmx_until(r->deadline));
 	/* Pairs with cmx_record_done(). */
-	if (smp_load_acquire(&r->answered)) {
-		cmx_record_answer(r, event);
+	if (smp_load_acquire(&r->completed)) {
+		cmx_record_response(r, event);
 		return true;
 	}
 	if (!r->ending || time_before(jiffies, r->deadline))

@@ -239,14 +239,14 @@ static int cmx_ib_send_only(u32 caps)
 								  -EOPNOTSUPP;
 }
 
-static void cmx_ib_answered(struct cmx_sched_waiter *waiter, void *answer,
-			    int error)
+static void cmx_ib_responded(struct cmx_sched_waiter *waiter, void *response,
+			     int error)
 {
 	struct cmx_group *g = container_of(waiter, struct cmx_group, waiter);
 	u32 caps;
 
 	if (!error)
-		error = cmx_sa_info_read(answer, &caps) ? -EOPNOTSUPP :
+		error = cmx_sa_info_read(response, &caps) ? -EOPNOTSUPP :
 							  cmx_ib_send_only(caps);
 	spin_lock(&g->lock);
 	g->event = true;
@@ -283,8 +283,8 @@ static bool cmx_ib_port_check(struct cmx_group *g, struct cmx_sa_port *port,
 }
 
 /*
- * 0: the SA has them; -EINPROGRESS: cmx_ib_answered() is called, or the work item
- * runs again.
+ * 0: the SA has them; -EINPROGRESS: cmx_ib_responded() is called, or the work
+ * item runs again.
  */
 static int cmx_ib_query_sendonly(struct cmx_group *g)
 {
@@ -303,7 +303,7 @@ static int cmx_ib_query_sendonly(struct cmx_group *g)
 	} else {
 		refcount_inc(&g->ref);
 		g->querying = true;
-		g->waiter.done = cmx_ib_answered;
+		g->waiter.done = cmx_ib_responded;
 		ret = cmx_sa_info_lookup(port, &g->waiter);
 		if (ret) {
 			g->querying = false;

@@ -54,15 +54,15 @@ struct cmx_sa_port *cmx_cached_path_query(struct rdma_cm_id *id, u8 tos,
 	return port;
 }
 
-/* Uses the first path of @answer, if it leads to the DGID of @q. */
+/* Uses the first path of @response, if it leads to the DGID of @q. */
 static int cmx_cached_path_use(struct rdma_cm_id *id,
 			       const struct cmx_sa_query *q,
-			       const struct cmx_sa_answer *answer)
+			       const struct cmx_sa_response *response)
 {
-	const u8 *wire = cmx_sa_answer_rec(answer, 0);
+	const u8 *wire = cmx_sa_response_rec(response, 0);
 	struct sa_path_rec rec;
 
-	if (!answer->count)
+	if (!response->count)
 		return -ENOENT;
 	if (memcmp(wire + CMX_PATH_DGID, q->rec + CMX_PATH_DGID,
 		   sizeof(rec.dgid)))
@@ -73,7 +73,7 @@ static int cmx_cached_path_use(struct rdma_cm_id *id,
 
 int rdma_cmx_set_cached_path_tos(struct rdma_cm_id *id, u8 tos)
 {
-	struct cmx_sa_answer *answer;
+	struct cmx_sa_response *response;
 	struct cmx_sa_query q CMX_UNINIT;
 	struct cmx_sa_port *port;
 	int ret;
@@ -87,12 +87,12 @@ int rdma_cmx_set_cached_path_tos(struct rdma_cm_id *id, u8 tos)
 	ret = -ENODEV;
 	if (cmx_sa_port_is_active(port))
 		ret = cmx_sa_cached(port, id->route.addr.dev_addr.net, &q,
-				    &answer) ? -ENOENT : 0;
+				    &response) ? -ENOENT : 0;
 	cmx_sa_port_put(port);
 	if (ret)
 		return ret;
-	ret = cmx_cached_path_use(id, &q, answer);
-	cmx_sa_answer_put(answer);
+	ret = cmx_cached_path_use(id, &q, response);
+	cmx_sa_response_put(response);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_set_cached_path_tos);
@@ -123,20 +123,20 @@ static bool cmx_cached_path_differs(const struct rdma_cm_id *id,
 				    struct cmx_sa_port *port,
 				    const struct cmx_sa_query *q)
 {
-	struct cmx_sa_answer *answer;
+	struct cmx_sa_response *response;
 	struct sa_path_rec rec;
 	bool differs;
 
 	/* A failed query of rdma_cm leaves a record without contents. */
 	if (!id->route.num_pri_alt_paths || !id->route.path_rec ||
-	    cmx_sa_peek(port, id->route.addr.dev_addr.net, q, &answer))
+	    cmx_sa_peek(port, id->route.addr.dev_addr.net, q, &response))
 		return false;
-	differs = answer->count;
+	differs = response->count;
 	if (differs) {
-		cmx_path_unpack(cmx_sa_answer_rec(answer, 0), &rec);
+		cmx_path_unpack(cmx_sa_response_rec(response, 0), &rec);
 		differs = !cmx_cached_path_same(&rec, id->route.path_rec);
 	}
-	cmx_sa_answer_put(answer);
+	cmx_sa_response_put(response);
 	return differs;
 }
 

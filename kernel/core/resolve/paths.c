@@ -392,8 +392,8 @@ int cmx_paths_error(const struct cmx_paths *r)
 /* True if the SA reports that there is no path */
 static bool cmx_path_denied(const struct cmx_sa_request *request)
 {
-	if (request->answer)
-		return !request->answer->count;
+	if (request->response)
+		return !request->response->count;
 	return request->error == -ECONNREFUSED;
 }
 
@@ -441,7 +441,7 @@ static u32 cmx_paths_first(const struct cmx_paths *r, u32 dest)
 static int cmx_path_why(const struct cmx_sa_request *request)
 {
 	/* Paths that lead elsewhere are ignored. */
-	if (request->answer)
+	if (request->response)
 		return -ENOENT;
 	/* The deadline has passed before the query was sent. */
 	if (!request->error || request->error == -EINPROGRESS)
@@ -483,12 +483,12 @@ u32 cmx_paths_get(const struct cmx_paths *r, u32 dest, u32 port_space,
 	     i < r->count && r->req[i].dest == dest; i++) {
 		pr = &r->req[i];
 		if ((pr->port_space != CMX_PATH_ANY_SPACE &&
-		     pr->port_space != port_space) || !pr->sa.answer)
+		     pr->port_space != port_space) || !pr->sa.response)
 			continue;
 		/* The SA may return no more. Others are not searched, either. */
-		max = min(pr->sa.answer->count, cmx_path_max(&pr->sa));
+		max = min(pr->sa.response->count, cmx_path_max(&pr->sa));
 		for (j = 0; j < max; j++) {
-			rec = cmx_sa_answer_rec(pr->sa.answer, j);
+			rec = cmx_sa_response_rec(pr->sa.response, j);
 			/* It leads elsewhere. */
 			if (memcmp(rec + CMX_PATH_DGID,
 				   pr->sa.query.rec + CMX_PATH_DGID,

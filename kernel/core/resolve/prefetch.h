@@ -50,7 +50,7 @@ enum cmx_worker_stage {
  * @dev: name of the device of the first path
  * @waiter: waiter of a query for NodeRecords
  * @queried: such a query is outstanding, or has completed
- * @answered: it has completed; until then the lock of the call guards this and
+ * @completed: it has completed; until then the lock of the call guards this and
  *	the fields that follow
  * @error: 0 or its negative errno
  * @prefix: GID prefix of the port whose SA is queried
@@ -71,7 +71,7 @@ struct cmx_worker {
 	char dev[IB_DEVICE_NAME_MAX];
 	struct cmx_sched_waiter waiter;
 	bool queried;
-	bool answered;
+	bool completed;
 	int error;
 	__be64 prefix;
 	__be64 node_guid;
@@ -131,7 +131,7 @@ extern struct workqueue_struct *cmx_prefetch_wq;
 
 /* prefetch_peer.c */
 int cmx_peer_start(struct cmx_worker *worker);
-bool cmx_peer_answered(struct cmx_worker *worker);
+bool cmx_peer_completed(struct cmx_worker *worker);
 void cmx_peer_forget(struct cmx_worker *worker);
 
 /* prefetch_worker.c */

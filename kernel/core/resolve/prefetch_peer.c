@@ -38,13 +38,13 @@ static void cmx_peer_add(struct cmx_worker *worker,
 }
 
 static void cmx_peer_take(struct cmx_worker *worker,
-			  const struct cmx_sa_answer *answer)
+			  const struct cmx_sa_response *response)
 {
-	u32 i, count = min(answer->count, CMX_PEER_RECORDS);
+	u32 i, count = min(response->count, CMX_PEER_RECORDS);
 	const struct cmx_sa_node_rec *rec;
 
 	for (i = 0; i < count; i++) {
-		rec = cmx_sa_answer_rec(answer, i);
+		rec = cmx_sa_response_rec(response, i);
 		if (worker->stage == CMX_WORKER_PEERS)
 			cmx_peer_add(worker, rec);
 		else if (!worker->node_guid && rec->type == RDMA_NODE_IB_CA)
@@ -56,7 +56,7 @@ static void cmx_peer_take(struct cmx_worker *worker,
 	}
 }
 
-static void cmx_peer_done(struct cmx_sched_waiter *waiter, void *answer,
+static void cmx_peer_done(struct cmx_sched_waiter *waiter, void *response,
 			  int error)
 {
 	struct cmx_worker *worker = container_of(waiter, struct cmx_worker,
@@ -67,8 +67,8 @@ static void cmx_peer_done(struct cmx_sched_waiter *waiter, void *answer,
 	if (p->state == CMX_PREFETCH_RUNNING) {
 		worker->error = error;
 		if (!error)
-			cmx_peer_take(worker, answer);
-		worker->answered = true;
+			cmx_peer_take(worker, response);
+		worker->completed = true;
 		mod_delayed_work(cmx_prefetch_wq, &worker->work, 0);
 	}
 	spin_unlock(&p->lock);
@@ -148,7 +148,7 @@ int cmx_peer_start(struct cmx_worker *worker)
 	worker->peer_count = 0;
 	worker->peer_next = 0;
 	worker->error = 0;
-	worker->answered = false;
+	worker->completed = false;
 	worker->queried = true;
 	worker->waiter.done = cmx_peer_done;
 	if (p->attr.refresh)
@@ -175,24 +175,24 @@ void cmx_peer_forget(struct cmx_worker *worker)
 }
 
 /**
- * cmx_peer_answered - check if a query for NodeRecords has completed
+ * cmx_peer_completed - check if a query for NodeRecords has completed
  * @worker: the worker that has sent it
  *
  * Context: the work item of @worker.
  * Return: true, and @worker has the response or an error; false: its callback
  * is running, and queues the work item.
  */
-bool cmx_peer_answered(struct cmx_worker *worker)
+bool cmx_peer_completed(struct cmx_worker *worker)
 {
-	bool answered;
+	bool completed;
 
 	spin_lock(&worker->all->lock);
-	answered = worker->answered;
+	completed = worker->completed;
 	spin_unlock(&worker->all->lock);
-	if (answered) {
+	if (completed) {
 		/*
 		 * If the timer has started this, the callback has queued the
-		 * work item again, before @answered. The worker must not end
+		 * work item again, before @completed. The worker must not end
 		 * twice.
 		 */
 		cancel_delayed_work(&worker->work);

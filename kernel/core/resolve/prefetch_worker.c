@@ -422,7 +422,7 @@ static bool cmx_worker_run(struct cmx_worker *worker)
 	worker->query = NULL;
 	worker->result = NULL;
 	if (worker->queried) {
-		if (!cmx_peer_answered(worker))
+		if (!cmx_peer_completed(worker))
 			return false;
 		cmx_worker_node(worker, worker->error);
 	}

@@ -195,11 +195,11 @@ static int cmx_records_collect(const struct cmx_records *r,
 	int ret;
 
 	for (i = 0; i < r->count; i++) {
-		const struct cmx_sa_answer *answer = r->port[i].answer;
+		const struct cmx_sa_response *response = r->port[i].response;
 
-		for (k = 0; answer && k < answer->count; k++) {
+		for (k = 0; response && k < response->count; k++) {
 			const struct cmx_sa_service_rec *rec =
-				cmx_sa_answer_rec(answer, k);
+				cmx_sa_response_rec(response, k);
 
 			ret = 0;
 			if (cmx_service_matches(&r->port[i].query, rec))
@@ -221,9 +221,9 @@ cmx_records_merge(const struct cmx_records *r)
 	int error = 0, ret;
 
 	for (i = 0; i < r->count; i++) {
-		if (r->port[i].answer) {
+		if (r->port[i].response) {
 			ports++;
-			total = min(total + r->port[i].answer->count,
+			total = min(total + r->port[i].response->count,
 				    CMX_MAX_RECORDS);
 		} else if (!error) {
 			error = r->port[i].error ?: -ETIMEDOUT;

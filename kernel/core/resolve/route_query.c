@@ -38,7 +38,7 @@
  * @route: its state, NULL: the query has ended
  * @deadline: in jiffies
  * @dgid: destination of the path
- * @answered: the waiter was called; by release and acquire
+ * @completed: the waiter was called; by release and acquire
  * @error: of the query
  * @rec: the path
  */
@@ -50,7 +50,7 @@ struct cmx_route_query {
 	struct cmx_route *route;
 	unsigned long deadline;
 	union ib_gid dgid;
-	bool answered;
+	bool completed;
 	int error;
 	u8 rec[CMX_SA_PATH_REC_SIZE];
 };
@@ -77,28 +77,29 @@ static void cmx_route_query_kick(struct cmx_route_query *q,
 
 /* Uses the first path, as cmx_cached_path_use() does. */
 static int cmx_route_query_take(struct cmx_route_query *q,
-				const struct cmx_sa_answer *answer)
+				const struct cmx_sa_response *response)
 {
 	const u8 *rec;
 
-	if (!answer->count)
+	if (!response->count)
 		return -ENOENT;
-	rec = cmx_sa_answer_rec(answer, 0);
+	rec = cmx_sa_response_rec(response, 0);
 	if (memcmp(rec + CMX_PATH_DGID, &q->dgid, sizeof(q->dgid)))
 		return -ENOENT;
 	memcpy(q->rec, rec, sizeof(q->rec));
 	return 0;
 }
 
-static void cmx_route_query_done(struct cmx_sched_waiter *waiter, void *answer,
+static void cmx_route_query_done(struct cmx_sched_waiter *waiter,
+				 void *response,
 				 int error)
 {
 	struct cmx_route_query *q = container_of(waiter, struct cmx_route_query,
 						 waiter);
 
-	q->error = error ?: cmx_route_query_take(q, answer);
+	q->error = error ?: cmx_route_query_take(q, response);
 	/* Pairs with cmx_route_query_over(). */
-	smp_store_release(&q->answered, true);
+	smp_store_release(&q->completed, true);
 	/*
 	 * Before its end. While a work item is being cancelled,
 	 * mod_delayed_work() of Linux 6.10 and later neither queues it nor
@@ -118,12 +119,12 @@ static void cmx_route_query_done(struct cmx_sched_waiter *waiter, void *answer,
 static bool cmx_route_query_over(struct cmx_route_query *q)
 {
 	/* Pairs with cmx_route_query_done(). */
-	if (smp_load_acquire(&q->answered))
+	if (smp_load_acquire(&q->completed))
 		return true;
 	if (!cmx_sa_forget(&q->waiter))
 		return false;
 	q->error = -ETIMEDOUT;
-	q->answered = true;
+	q->completed = true;
 	cmx_route_query_put(q);
 	return true;
 }

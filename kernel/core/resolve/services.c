@@ -346,14 +346,14 @@ static int cmx_service_insert(struct cmx_service_set *set,
 static int cmx_service_add(struct cmx_service_set *set, bool passive,
 			   const struct cmx_service_request *port, u32 *strange)
 {
-	const struct cmx_sa_answer *answer = port->sa.answer;
+	const struct cmx_sa_response *response = port->sa.response;
 	const struct cmx_sa_service_rec *rec;
 	struct cmx_service new;
 	u32 i;
 	int ret;
 
-	for (i = 0; i < answer->count; i++) {
-		rec = cmx_sa_answer_rec(answer, i);
+	for (i = 0; i < response->count; i++) {
+		rec = cmx_sa_response_rec(response, i);
 		if (!cmx_service_matches(&port->sa.query, rec)) {
 			++*strange;
 			continue;
@@ -376,7 +376,7 @@ static int cmx_services_collect(struct cmx_services *s,
 	int ret;
 
 	for (i = 0; i < s->count; i++) {
-		if (!s->port[i].sa.answer)
+		if (!s->port[i].sa.response)
 			continue;
 		ret = cmx_service_add(set, s->passive, &s->port[i], strange);
 		if (ret)
@@ -402,8 +402,8 @@ int cmx_services_merge(struct cmx_services *s, struct cmx_candidates *cands)
 	for (i = 0; i < s->count; i++) {
 		const struct cmx_sa_request *request = &s->port[i].sa;
 
-		if (request->answer)
-			total = min(total + request->answer->count,
+		if (request->response)
+			total = min(total + request->response->count,
 				    CMX_MAX_SERVICES);
 		else if (request->error == -ENOMEM)
 			/* The rest would look complete. */

@@ -72,7 +72,7 @@ struct rdma_cmx_watch {
 	bool self;			/* stopped by its callback */
 	struct task_struct *caller;	/* runs the callback */
 	struct rdma_cmx_query *query;	/* used by the work item */
-	struct rdma_cmx_result *answer;	/* of the query, or an ERR_PTR */
+	struct rdma_cmx_result *res;	/* of the query, or an ERR_PTR */
 	struct cmx_watch_set *set;	/* NULL: no report yet */
 	union rdma_cmx_sockaddr src;
 	union rdma_cmx_sockaddr dst;
@@ -128,7 +128,7 @@ static void cmx_watch_pull(struct rdma_cmx_watch *w, unsigned int ms)
 static void cmx_watch_free(struct rdma_cmx_watch *w)
 {
 	rdma_cmx_query_put(w->query);
-	rdma_cmx_result_put(w->answer);
+	rdma_cmx_result_put(w->res);
 	kvfree(w->set);
 	kfree(w);
 	cmx_stat_dec(live_watches);
@@ -141,7 +141,7 @@ static void cmx_watch_done(struct rdma_cmx_query *query,
 
 	spin_lock(&cmx_watch_lock);
 	if (!w->stopped) {
-		w->answer = result;
+		w->res = result;
 		result = NULL;
 		cmx_watch_set_timer(w, jiffies);
 	}
@@ -164,16 +164,16 @@ static int cmx_watch_query(struct rdma_cmx_watch *w, struct net *net,
 	return ret;
 }
 
-/* Stores @answer as the reported one, if it is to be reported. */
+/* Stores @res as the reported one, if it is to be reported. */
 static bool cmx_watch_take(struct rdma_cmx_watch *w,
-			   const struct rdma_cmx_result *answer)
+			   const struct rdma_cmx_result *res)
 {
-	int error = PTR_ERR_OR_ZERO(answer);
+	int error = PTR_ERR_OR_ZERO(res);
 	struct cmx_watch_set *set = NULL;
 	bool good, changed = false;
 
 	if (!error || cmx_watch_gone(error, w->attr.src))
-		set = cmx_watch_set(answer);
+		set = cmx_watch_set(res);
 	good = set;
 	if (good)
 		changed = cmx_watch_changed(w->set, set);
@@ -197,13 +197,13 @@ static bool cmx_watch_take(struct rdma_cmx_watch *w,
  * module that is being unloaded stops the watch itself.
  */
 static void cmx_watch_call(struct rdma_cmx_watch *w,
-			   struct rdma_cmx_result *answer)
+			   struct rdma_cmx_result *res)
 {
 	struct module *owner = w->owner;
 	bool call;
 
 	if (!try_module_get(owner)) {
-		rdma_cmx_result_put(answer);
+		rdma_cmx_result_put(res);
 		return;
 	}
 	spin_lock(&cmx_watch_lock);
@@ -213,9 +213,9 @@ static void cmx_watch_call(struct rdma_cmx_watch *w,
 	spin_unlock(&cmx_watch_lock);
 	if (call) {
 		cmx_stat_inc(watch_events);
-		w->changed(w, answer, w->context);
+		w->changed(w, res, w->context);
 	} else {
-		rdma_cmx_result_put(answer);
+		rdma_cmx_result_put(res);
 	}
 	module_put(owner);
 }
@@ -245,19 +245,19 @@ static void cmx_watch_rest(struct rdma_cmx_watch *w)
  * a query, or a reference of the namespace for a query.
  */
 static bool cmx_watch_begin(struct rdma_cmx_watch *w,
-			    struct rdma_cmx_result **answer, struct net **net)
+			    struct rdma_cmx_result **res, struct net **net)
 {
 	if (w->stopped || w->ended)
 		return false;
-	*answer = w->answer;
-	w->answer = NULL;
-	if (*answer)
+	*res = w->res;
+	w->res = NULL;
+	if (*res)
 		return true;
 	if (w->busy)
 		return false;
 	if (!w->net) {
 		w->ended = true;
-		*answer = ERR_PTR(-ENETDOWN);
+		*res = ERR_PTR(-ENETDOWN);
 	} else {
 		*net = maybe_get_net(w->net);
 		/* The namespace ends. Its exit queues the work item again. */
@@ -274,12 +274,12 @@ static void cmx_watch_work(struct work_struct *work)
 	struct rdma_cmx_watch *w = container_of(to_delayed_work(work),
 						struct rdma_cmx_watch, work);
 	bool begins, refresh = false, self;
-	struct rdma_cmx_result *answer;
+	struct rdma_cmx_result *res;
 	struct net *net = NULL;
 	int ret;
 
 	spin_lock(&cmx_watch_lock);
-	begins = cmx_watch_begin(w, &answer, &net);
+	begins = cmx_watch_begin(w, &res, &net);
 	if (net) {
 		refresh = w->refresh;
 		w->refreshing = refresh;
@@ -296,14 +296,14 @@ static void cmx_watch_work(struct work_struct *work)
 		ret = cmx_watch_query(w, net, refresh);
 		if (!ret)
 			return;
-		answer = ERR_PTR(ret);
+		res = ERR_PTR(ret);
 	}
 	rdma_cmx_query_put(w->query);
 	w->query = NULL;
-	if (w->ended || cmx_watch_take(w, answer))
-		cmx_watch_call(w, answer);
+	if (w->ended || cmx_watch_take(w, res))
+		cmx_watch_call(w, res);
 	else
-		rdma_cmx_result_put(answer);
+		rdma_cmx_result_put(res);
 
 	spin_lock(&cmx_watch_lock);
 	cmx_watch_rest(w);

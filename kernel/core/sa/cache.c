@@ -139,7 +139,7 @@ static void cmx_sa_entry_unlink(struct cmx_sa_cache *cache,
 		cmx_sa_path_gone(e, why);
 	}
 	cmx_stat_dec(sa_cached);
-	cmx_stat_inc(live_sa_answers);
+	cmx_stat_inc(live_sa_responses);
 }
 
 /* Under the lock */
@@ -154,7 +154,7 @@ void cmx_sa_entry_remove(struct cmx_sa_cache *cache, struct cmx_sa_entry *e,
 void cmx_sa_entry_free(struct cmx_sa_entry *e)
 {
 	if (e) {
-		cmx_sa_answer_put(e->answer);
+		cmx_sa_response_put(e->response);
 		kfree(e);
 	}
 }
@@ -174,10 +174,10 @@ bool cmx_sa_cache_usable(void)
 }
 
 /* The response with a reference, or NULL */
-struct cmx_sa_answer *cmx_sa_cache_get(struct cmx_sa_cache *cache,
-				       const struct cmx_sa_key *key)
+struct cmx_sa_response *cmx_sa_cache_get(struct cmx_sa_cache *cache,
+					 const struct cmx_sa_key *key)
 {
-	struct cmx_sa_answer *answer = NULL;
+	struct cmx_sa_response *response = NULL;
 	struct cmx_sa_entry *e;
 	u32 hash;
 
@@ -187,16 +187,16 @@ struct cmx_sa_answer *cmx_sa_cache_get(struct cmx_sa_cache *cache,
 	spin_lock(&cache->lock);
 	e = cmx_sa_entry_find(cache, key, hash);
 	if (e && cmx_sa_entry_valid(cache, e)) {
-		answer = e->answer;
-		cmx_sa_answer_get(answer);
+		response = e->response;
+		cmx_sa_response_get(response);
 	}
 	spin_unlock(&cache->lock);
-	return answer;
+	return response;
 }
 
 /* Milliseconds for which a response is valid without reports */
-static unsigned int cmx_sa_answer_life(const struct cmx_sa_key *key,
-				       const struct cmx_sa_answer *answer)
+static unsigned int cmx_sa_response_life(const struct cmx_sa_key *key,
+					 const struct cmx_sa_response *response)
 {
 	unsigned int life = min_t(unsigned int, READ_ONCE(sa_cache_ms),
 				  CMX_SA_CACHE_MAX_MS);
@@ -205,10 +205,10 @@ static unsigned int cmx_sa_answer_life(const struct cmx_sa_key *key,
 	u32 i;
 
 	if (key->query.attr_id != cpu_to_be16(IB_SA_ATTR_SERVICE_REC) ||
-	    answer->stride < sizeof(*rec))
+	    response->stride < sizeof(*rec))
 		return life;
-	for (i = 0; i < answer->count; i++) {
-		rec = cmx_sa_answer_rec(answer, i);
+	for (i = 0; i < response->count; i++) {
+		rec = cmx_sa_response_rec(response, i);
 		lease = be32_to_cpu(rec->lease);
 		if (lease != CMX_SA_LEASE_FOREVER)
 			life = min_t(u64, life, lease * MSEC_PER_SEC);
@@ -217,22 +217,22 @@ static unsigned int cmx_sa_answer_life(const struct cmx_sa_key *key,
 }
 
 /*
- * Creates an entry for @answer, of which it takes a reference, to a query sent
- * at @sent_at. NULL if it is not to be cached, or without memory.
+ * Creates an entry for @response, of which it takes a reference, to a query
+ * sent at @sent_at. NULL if it is not to be cached, or without memory.
  *
  * A response without records is not cached, so that a caller that waits for a
  * service finds it without delay.
  */
 struct cmx_sa_entry *cmx_sa_entry_alloc(const struct cmx_sa_key *key,
-					struct cmx_sa_answer *answer,
+					struct cmx_sa_response *response,
 					unsigned long sent_at, u32 generation)
 {
 	struct cmx_sa_entry *e;
 	unsigned int life;
 
-	if (!answer->count)
+	if (!response->count)
 		return NULL;
-	life = cmx_sa_answer_life(key, answer);
+	life = cmx_sa_response_life(key, response);
 	if (!life)
 		return NULL;
 	e = kmalloc(sizeof(*e), GFP_KERNEL);
@@ -245,9 +245,9 @@ struct cmx_sa_entry *cmx_sa_entry_alloc(const struct cmx_sa_key *key,
 	e->generation = generation;
 	e->sent_at = sent_at;
 	e->life = msecs_to_jiffies(life);
-	e->bytes = sizeof(*e) + sizeof(*answer) + answer->len;
-	e->answer = answer;
-	cmx_sa_answer_get(answer);
+	e->bytes = sizeof(*e) + sizeof(*response) + response->len;
+	e->response = response;
+	cmx_sa_response_get(response);
 	return e;
 }
 
@@ -326,7 +326,7 @@ void cmx_sa_cache_add(struct cmx_sa_cache *cache, struct cmx_sa_entry *e,
 		goto drop;
 	cmx_sa_cache_link(cache, e);
 	cmx_stat_inc(sa_cached);
-	cmx_stat_dec(live_sa_answers);
+	cmx_stat_dec(live_sa_responses);
 	spin_unlock(&cache->lock);
 	return;
 

@@ -42,13 +42,13 @@ struct cmx_sa_holder {
 
 /**
  * struct cmx_sa_holding - a response that queries of one user keep
- * @node: in cmx_sa_holder.holdings, by @answer
- * @answer: the response; these queries have references
+ * @node: in cmx_sa_holder.holdings, by @response
+ * @response: the response; these queries have references
  * @queries: number of queries
  */
 struct cmx_sa_holding {
 	struct rb_node node;
-	const struct cmx_sa_answer *answer;
+	const struct cmx_sa_response *response;
 	unsigned long queries;
 };
 
@@ -80,25 +80,25 @@ static struct cmx_sa_holder *cmx_sa_holder_find(kuid_t uid)
 
 static int cmx_sa_holding_cmp(const void *key, const struct rb_node *node)
 {
-	const struct cmx_sa_answer *answer = key;
-	const struct cmx_sa_answer *other = rb_entry(node,
-						     struct cmx_sa_holding,
-						     node)->answer;
+	const struct cmx_sa_response *response = key;
+	const struct cmx_sa_response *other = rb_entry(node,
+						       struct cmx_sa_holding,
+						       node)->response;
 
-	return answer < other ? -1 : answer > other;
+	return response < other ? -1 : response > other;
 }
 
 static bool cmx_sa_holding_less(struct rb_node *a, const struct rb_node *b)
 {
 	return cmx_sa_holding_cmp(rb_entry(a, struct cmx_sa_holding,
-					   node)->answer, b) < 0;
+					   node)->response, b) < 0;
 }
 
 static struct cmx_sa_holding *
 cmx_sa_holding_find(const struct cmx_sa_holder *holder,
-		    const struct cmx_sa_answer *answer)
+		    const struct cmx_sa_response *response)
 {
-	struct rb_node *node = rb_find(answer, &holder->holdings,
+	struct rb_node *node = rb_find(response, &holder->holdings,
 				       cmx_sa_holding_cmp);
 
 	return node ? rb_entry(node, struct cmx_sa_holding, node) : NULL;
@@ -122,36 +122,39 @@ static unsigned long cmx_sa_hold_max(void)
 	return min_t(u64, (u64)READ_ONCE(cmx_sa_kb_per_user) * 1024, LONG_MAX);
 }
 
-static unsigned long cmx_sa_answer_bytes(const struct cmx_sa_answer *answer)
+static unsigned long
+cmx_sa_response_bytes(const struct cmx_sa_response *response)
 {
-	return sizeof(struct cmx_sa_holding) + sizeof(*answer) + answer->len;
+	return sizeof(struct cmx_sa_holding) + sizeof(*response) +
+	       response->len;
 }
 
 /*
- * With the lock. One more query of @uid keeps @answer. False if no query of
+ * With the lock. One more query of @uid keeps @response. False if no query of
  * @uid keeps it yet.
  */
-static bool cmx_sa_hold_again(kuid_t uid, const struct cmx_sa_answer *answer)
+static bool cmx_sa_hold_again(kuid_t uid,
+			      const struct cmx_sa_response *response)
 {
 	struct cmx_sa_holder *holder = cmx_sa_holder_find(uid);
 	struct cmx_sa_holding *holding = NULL;
 
 	if (holder)
-		holding = cmx_sa_holding_find(holder, answer);
+		holding = cmx_sa_holding_find(holder, response);
 	if (holding)
 		holding->queries++;
 	return holding;
 }
 
 /*
- * With the lock. The first query of @uid keeps @answer. Clears those of @holder
- * and @holding that it takes over.
+ * With the lock. The first query of @uid keeps @response. Clears those of
+ * @holder and @holding that it takes over.
  */
-static int cmx_sa_hold_first(kuid_t uid, const struct cmx_sa_answer *answer,
+static int cmx_sa_hold_first(kuid_t uid, const struct cmx_sa_response *response,
 			     struct cmx_sa_holder **holder,
 			     struct cmx_sa_holding **holding)
 {
-	unsigned long bytes = cmx_sa_answer_bytes(answer);
+	unsigned long bytes = cmx_sa_response_bytes(response);
 	unsigned long max = cmx_sa_hold_max();
 	struct cmx_sa_holder *h = cmx_sa_holder_find(uid);
 
@@ -165,7 +168,7 @@ static int cmx_sa_hold_first(kuid_t uid, const struct cmx_sa_answer *answer,
 		rb_add(&h->node, &cmx_sa_holders, cmx_sa_holder_less);
 	}
 	h->bytes += bytes;
-	(*holding)->answer = answer;
+	(*holding)->response = response;
 	(*holding)->queries = 1;
 	rb_add(&(*holding)->node, &h->holdings, cmx_sa_holding_less);
 	*holding = NULL;
@@ -174,11 +177,11 @@ static int cmx_sa_hold_first(kuid_t uid, const struct cmx_sa_answer *answer,
 }
 
 /*
- * Charges @answer, of which the caller has a reference, for a query of @uid.
+ * Charges @response, of which the caller has a reference, for a query of @uid.
  * Returns 0; -EAGAIN, which is counted, if the user keeps too much; or -ENOMEM.
  * May sleep.
  */
-int cmx_sa_charge(kuid_t uid, const struct cmx_sa_answer *answer)
+int cmx_sa_charge(kuid_t uid, const struct cmx_sa_response *response)
 {
 	struct cmx_sa_holding *holding;
 	struct cmx_sa_holder *holder;
@@ -186,7 +189,7 @@ int cmx_sa_charge(kuid_t uid, const struct cmx_sa_answer *answer)
 	bool again;
 
 	spin_lock(&cmx_sa_hold_lock);
-	again = cmx_sa_hold_again(uid, answer);
+	again = cmx_sa_hold_again(uid, response);
 	spin_unlock(&cmx_sa_hold_lock);
 	if (again)
 		return 0;
@@ -196,8 +199,8 @@ int cmx_sa_charge(kuid_t uid, const struct cmx_sa_answer *answer)
 	if (holder && holding) {
 		spin_lock(&cmx_sa_hold_lock);
 		/* Another query of the user may have been first. */
-		ret = cmx_sa_hold_again(uid, answer) ? 0 :
-		      cmx_sa_hold_first(uid, answer, &holder, &holding);
+		ret = cmx_sa_hold_again(uid, response) ? 0 :
+		      cmx_sa_hold_first(uid, response, &holder, &holding);
 		spin_unlock(&cmx_sa_hold_lock);
 	}
 	kfree(holding);
@@ -207,10 +210,10 @@ int cmx_sa_charge(kuid_t uid, const struct cmx_sa_answer *answer)
 	return ret;
 }
 
-/* Uncharges @answer of a query of @uid. The caller still has a reference. */
-void cmx_sa_uncharge(kuid_t uid, const struct cmx_sa_answer *answer)
+/* Uncharges @response of a query of @uid. The caller still has a reference. */
+void cmx_sa_uncharge(kuid_t uid, const struct cmx_sa_response *response)
 {
-	unsigned long bytes = cmx_sa_answer_bytes(answer);
+	unsigned long bytes = cmx_sa_response_bytes(response);
 	struct cmx_sa_holding *holding = NULL;
 	struct cmx_sa_holder *holder;
 	bool last;
@@ -218,7 +221,7 @@ void cmx_sa_uncharge(kuid_t uid, const struct cmx_sa_answer *answer)
 	spin_lock(&cmx_sa_hold_lock);
 	holder = cmx_sa_holder_find(uid);
 	if (holder)
-		holding = cmx_sa_holding_find(holder, answer);
+		holding = cmx_sa_holding_find(holder, response);
 	if (WARN_ON_ONCE(!holding) || --holding->queries) {
 		spin_unlock(&cmx_sa_hold_lock);
 		return;

@@ -20,20 +20,20 @@ void cmx_sa_info_init(struct cmx_sa_port *port)
 
 /* Stores the SA's response of @generation. Under cmx_sa_lock. */
 void cmx_sa_info_learn(struct cmx_sa_port *port, u32 generation,
-		       const struct cmx_sa_answer *answer)
+		       const struct cmx_sa_response *response)
 {
 	u32 caps;
 
-	if (!cmx_sa_info_read(answer, &caps))
+	if (!cmx_sa_info_read(response, &caps))
 		atomic64_set(&port->info, (u64)generation << 32 | caps);
 }
 
 /* Gets the capabilities of a response (CapabilityMask2). 0 or -ENOENT. */
-int cmx_sa_info_read(const struct cmx_sa_answer *answer, u32 *caps)
+int cmx_sa_info_read(const struct cmx_sa_response *response, u32 *caps)
 {
-	if (!answer->count)
+	if (!response->count)
 		return -ENOENT;
-	*caps = ib_get_cpi_capmask2((void *)cmx_sa_answer_rec(answer, 0));
+	*caps = ib_get_cpi_capmask2((void *)cmx_sa_response_rec(response, 0));
 	return 0;
 }
 
@@ -92,7 +92,7 @@ int cmx_sa_info_lookup(struct cmx_sa_port *port,
 }
 
 /* The response is stored already. Without one the state stays unknown. */
-static void cmx_sa_info_done(struct cmx_sched_waiter *waiter, void *answer,
+static void cmx_sa_info_done(struct cmx_sched_waiter *waiter, void *response,
 			     int error)
 {
 }

@@ -87,25 +87,25 @@ static void cmx_sa_inform_fill(struct cmx_sa_inform_info *info, u16 trap,
 }
 
 /* The SA confirms with the same subscription, or refuses with Subscribe 0. */
-static int cmx_sa_inform_confirmed(const struct cmx_sa_answer *answer)
+static int cmx_sa_inform_confirmed(const struct cmx_sa_response *response)
 {
 	const struct cmx_sa_inform_info *info;
 
-	if (!answer->count)
+	if (!response->count)
 		return -ECONNREFUSED;
-	info = cmx_sa_answer_rec(answer, 0);
+	info = cmx_sa_response_rec(response, 0);
 	return info->subscribe == 1 ? 0 : -ECONNREFUSED;
 }
 
-static void cmx_sa_inform_done(struct cmx_sched_waiter *waiter, void *answer,
+static void cmx_sa_inform_done(struct cmx_sched_waiter *waiter, void *response,
 			       int error)
 {
 	struct cmx_sa_inform *in = container_of(waiter, struct cmx_sa_inform,
 						waiter);
 
-	in->error = error ?: cmx_sa_inform_confirmed(answer);
+	in->error = error ?: cmx_sa_inform_confirmed(response);
 	/* Pairs with cmx_sa_inform_idle(). */
-	smp_store_release(&in->answered, true);
+	smp_store_release(&in->completed, true);
 	cmx_sa_inform_kick(container_of(in, struct cmx_sa_port, inform), 0);
 }
 
@@ -115,7 +115,7 @@ static bool cmx_sa_inform_idle(struct cmx_sa_inform *in, bool stale)
 	if (!in->pending)
 		return true;
 	/* Pairs with cmx_sa_inform_done(). */
-	if (!smp_load_acquire(&in->answered)) {
+	if (!smp_load_acquire(&in->completed)) {
 		/*
 		 * The response queues the work item, also if done() is running.
 		 */
@@ -139,7 +139,7 @@ static int cmx_sa_inform_send(struct cmx_sa_port *port)
 	int ret;
 
 	cmx_sa_inform_fill((void *)query.rec, cmx_sa_traps[in->next], true);
-	in->answered = false;
+	in->completed = false;
 	in->waiter.done = cmx_sa_inform_done;
 	ret = cmx_sa_lookup(port, &init_net, CMX_KERNEL_UID, &query,
 			    &in->waiter);
@@ -326,7 +326,7 @@ static void cmx_sa_inform_step(struct cmx_sa_port *port)
 	struct cmx_sa_inform *in = &port->inform;
 	u32 generation = cmx_sa_cache_generation(&port->cache);
 	bool stale = generation != in->generation;
-	bool answered = in->pending;
+	bool completed = in->pending;
 
 	if (!cmx_sa_inform_idle(in, stale))
 		return;
@@ -341,7 +341,7 @@ static void cmx_sa_inform_step(struct cmx_sa_port *port)
 		in->backoff = CMX_SA_INFORM_BACKOFF;
 		cmx_sa_inform_count(in, false);
 		cmx_sa_inform_begin(port);
-	} else if (answered) {
+	} else if (completed) {
 		cmx_sa_inform_advance(port);
 	} else if (time_after_eq(jiffies, in->due)) {
 		cmx_sa_inform_begin(port);

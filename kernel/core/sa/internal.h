@@ -121,7 +121,7 @@ struct cmx_sa_cache {
  * @sent_at: time when its query was sent, in jiffies
  * @life: lifetime without reports, in jiffies since @sent_at
  * @bytes: its memory
- * @answer: the response
+ * @response: the response
  * @key: the query
  */
 struct cmx_sa_entry {
@@ -137,7 +137,7 @@ struct cmx_sa_entry {
 	unsigned long sent_at;
 	unsigned long life;
 	size_t bytes;
-	struct cmx_sa_answer *answer;
+	struct cmx_sa_response *response;
 	struct cmx_sa_key key;
 };
 
@@ -148,10 +148,10 @@ struct cmx_sa_entry {
 void cmx_sa_cache_init(struct cmx_sa_cache *cache);
 void cmx_sa_cache_exit(struct cmx_sa_cache *cache);
 u32 cmx_sa_cache_generation(const struct cmx_sa_cache *cache);
-struct cmx_sa_answer *cmx_sa_cache_get(struct cmx_sa_cache *cache,
-				       const struct cmx_sa_key *key);
+struct cmx_sa_response *cmx_sa_cache_get(struct cmx_sa_cache *cache,
+					 const struct cmx_sa_key *key);
 struct cmx_sa_entry *cmx_sa_entry_alloc(const struct cmx_sa_key *key,
-					struct cmx_sa_answer *answer,
+					struct cmx_sa_response *response,
 					unsigned long sent_at, u32 generation);
 void cmx_sa_cache_add(struct cmx_sa_cache *cache, struct cmx_sa_entry *entry,
 		      kuid_t uid, struct list_head *victims);
@@ -232,7 +232,7 @@ struct cmx_sa_ah {
  *	queued; by cmx_sa_lock
  * @waiter: waiter of a subscription
  * @pending: @waiter waits
- * @answered: the subscription has completed with @error; by release and acquire
+ * @completed: it has completed with @error; by release and acquire
  * @error: of a subscription
  * @next: index of the trap in progress
  * @generation: of the cache, at the start
@@ -250,7 +250,7 @@ struct cmx_sa_inform {
 	bool gone;
 	struct cmx_sched_waiter waiter;
 	bool pending;
-	bool answered;
+	bool completed;
 	int error;
 	unsigned int next;
 	u32 generation;
@@ -365,13 +365,13 @@ void cmx_sa_port_check_init(struct cmx_sa_port *port);
 
 /* hold.c */
 unsigned long cmx_sa_held(kuid_t uid);
-int cmx_sa_charge(kuid_t uid, const struct cmx_sa_answer *answer);
-void cmx_sa_uncharge(kuid_t uid, const struct cmx_sa_answer *answer);
+int cmx_sa_charge(kuid_t uid, const struct cmx_sa_response *response);
+void cmx_sa_uncharge(kuid_t uid, const struct cmx_sa_response *response);
 
 /* info.c */
 void cmx_sa_info_init(struct cmx_sa_port *port);
 void cmx_sa_info_learn(struct cmx_sa_port *port, u32 generation,
-		       const struct cmx_sa_answer *answer);
+		       const struct cmx_sa_response *response);
 void cmx_sa_info_refresh(struct cmx_sa_port *port);
 
 /* inform.c */
@@ -402,7 +402,7 @@ void cmx_sa_report_received(struct ib_mad_agent *agent,
  * @started_at: time when it got its slot, in jiffies
  * @deadline: time of its timeout, in jiffies
  * @error: its error
- * @answer: its response, without an error
+ * @response: its response, without an error
  * @gid_changes: of a path: changes of its DGID before the query was sent
  * @dropped: a user has dropped the path meanwhile: the response is not cached
  * @key: the query
@@ -420,7 +420,7 @@ struct cmx_sa_lookup {
 	unsigned long started_at;
 	unsigned long deadline;
 	int error;
-	struct cmx_sa_answer *answer;
+	struct cmx_sa_response *response;
 	u32 gid_changes;
 	bool dropped;
 	struct cmx_sa_key key;
@@ -465,8 +465,8 @@ struct cmx_sched_limits cmx_sa_limits(const struct cmx_sched *sched);
 
 /* lookup.c */
 extern const struct cmx_sched_ops cmx_sa_lookup_ops;
-void cmx_sa_lookup_done(struct cmx_sa_lookup *l, struct cmx_sa_answer *answer,
-			int error);
+void cmx_sa_lookup_done(struct cmx_sa_lookup *l,
+			struct cmx_sa_response *response, int error);
 u32 cmx_sa_gid_changes(const struct cmx_sa_port *port,
 		       const struct cmx_sa_query *query);
 void cmx_sa_lookups_fail(struct cmx_sa_port *port, int error);
@@ -511,17 +511,18 @@ void cmx_sa_mad_remove(struct cmx_sa_lookup *l, struct cmx_sa_mad *m);
 
 /* response.c */
 void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,
-			    unsigned long sent_at, struct cmx_sa_answer *answer,
+			    unsigned long sent_at,
+			    struct cmx_sa_response *response,
 			    int error);
 void cmx_sa_mad_sent(struct ib_mad_agent *agent, struct ib_mad_send_wc *wc);
 void cmx_sa_mad_received(struct ib_mad_agent *agent,
 			 struct ib_mad_send_buf *buf,
 			 struct ib_mad_recv_wc *wc);
 
-/* answer.c */
-struct cmx_sa_answer *cmx_sa_answer_alloc(u32 count, u32 stride);
+/* records.c */
+struct cmx_sa_response *cmx_sa_response_alloc(u32 count, u32 stride);
 int cmx_sa_read(const struct cmx_sa_query *q,
 		const struct ib_mad_recv_wc *wc,
-		struct cmx_sa_answer **panswer);
+		struct cmx_sa_response **presponse);
 
 #endif /* CMX_SA_INT_H */

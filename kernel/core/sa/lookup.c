@@ -103,19 +103,19 @@ const struct cmx_sched_ops cmx_sa_lookup_ops = {
  * The work item calls the waiters. It needs the lock, so the port's reference
  * is not the last one.
  */
-void cmx_sa_lookup_done(struct cmx_sa_lookup *l, struct cmx_sa_answer *answer,
-			int error)
+void cmx_sa_lookup_done(struct cmx_sa_lookup *l,
+			struct cmx_sa_response *response, int error)
 {
 	cmx_sched_leave(&l->entity);
 	cmx_sa_mads_cancel(l);
 	l->error = error;
-	if (answer) {
-		cmx_sa_answer_get(answer);
-		l->answer = answer;
+	if (response) {
+		cmx_sa_response_get(response);
+		l->response = response;
 	}
 	if (error)
 		cmx_stat_inc(sa_errors);
-	trace_cmx_sa_done(l, answer, error);
+	trace_cmx_sa_done(l, response, error);
 	cmx_sa_lookup_kick(l, 0);
 	cmx_sa_send_cancel(l);
 	refcount_dec(&l->ref);
@@ -260,7 +260,7 @@ static void cmx_sa_lookup_work(struct work_struct *work)
 					       struct cmx_sa_lookup, work);
 
 	if (cmx_sa_lookup_gone(l))
-		cmx_sched_complete(&l->entity, l->answer, l->error);
+		cmx_sched_complete(&l->entity, l->response, l->error);
 	else
 		cmx_sa_lookup_step(l);
 	cmx_sa_lookup_put(l);
@@ -343,19 +343,20 @@ static void cmx_sa_saved(const struct cmx_sa_port *port,
  * @port: port of the SA
  * @net: on whose behalf
  * @query: the query, which is not completed
- * @answer: the response, with a reference for the caller
+ * @response: the response, with a reference for the caller
  *
  * Context: process context, does not sleep.
  * Return: 0, or -EINPROGRESS if it is not in the cache.
  */
 int cmx_sa_peek(struct cmx_sa_port *port, struct net *net,
-		const struct cmx_sa_query *query, struct cmx_sa_answer **answer)
+		const struct cmx_sa_query *query,
+		struct cmx_sa_response **response)
 {
 	struct cmx_sa_key key;
 
 	cmx_sa_key_init(&key, net, query);
-	*answer = cmx_sa_cache_get(&port->cache, &key);
-	return *answer ? 0 : -EINPROGRESS;
+	*response = cmx_sa_cache_get(&port->cache, &key);
+	return *response ? 0 : -EINPROGRESS;
 }
 
 /**
@@ -363,16 +364,16 @@ int cmx_sa_peek(struct cmx_sa_port *port, struct net *net,
  * @port: port of the SA
  * @net: on whose behalf
  * @query: the query
- * @answer: the response, with a reference for the caller
+ * @response: the response, with a reference for the caller
  *
  * Context: process context, does not sleep.
  * Return: 0, or -EINPROGRESS if it is not in the cache.
  */
 int cmx_sa_cached(struct cmx_sa_port *port, struct net *net,
 		  const struct cmx_sa_query *query,
-		  struct cmx_sa_answer **answer)
+		  struct cmx_sa_response **response)
 {
-	int ret = cmx_sa_peek(port, net, query, answer);
+	int ret = cmx_sa_peek(port, net, query, response);
 
 	if (!ret)
 		cmx_sa_saved(port, query, false);
@@ -405,8 +406,8 @@ bool cmx_sa_uncache(struct cmx_sa_port *port, struct net *net,
  * @uid: user that the query counts for
  * @query: the query; copied
  * @waiter: its done() is called once, possibly before this returns, unless
- *	cmx_sa_forget() comes first. It receives a struct cmx_sa_answer, or one
- *	of these errors:
+ *	cmx_sa_forget() comes first. It receives a struct cmx_sa_response, or
+ *	one of these errors:
  *	-ETIMEDOUT: the SA did not respond;
  *	-EAGAIN: the SA was busy all the time;
  *	-ECONNREFUSED: the SA refused, or redirected to another one;
@@ -436,10 +437,10 @@ int cmx_sa_lookup(struct cmx_sa_port *port, struct net *net, kuid_t uid,
 
 	spin_lock(&cmx_sa_lock);
 	/* The response may have arrived since the caller checked the cache. */
-	l->answer = cmx_sa_cache_get(&port->cache, &l->key);
+	l->response = cmx_sa_cache_get(&port->cache, &l->key);
 	if (!port->active) {
 		ret = -ENODEV;
-	} else if (l->answer) {
+	} else if (l->response) {
 		cmx_sa_saved(port, query, false);
 		cmx_sched_wait(&l->entity, waiter);
 		cmx_sa_lookup_kick(l, 0);

@@ -9,7 +9,7 @@ void cmx_sa_lookup_put(struct cmx_sa_lookup *l)
 	if (!refcount_dec_and_test(&l->ref))
 		return;
 	cmx_sched_entity_exit(&l->entity);
-	cmx_sa_answer_put(l->answer);
+	cmx_sa_response_put(l->response);
 	cmx_sa_port_put(l->port);
 	kfree(l);
 	cmx_stat_dec(live_sa_lookups);

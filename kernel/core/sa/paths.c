@@ -91,15 +91,15 @@ static void cmx_sa_path_fill(const struct cmx_sa_cache *cache,
 			     struct cmx_sa_entry *e,
 			     struct rdma_cmx_cached_path *path)
 {
-	const struct cmx_sa_answer *answer = e->answer;
+	const struct cmx_sa_response *response = e->response;
 
 	memset(path, 0, sizeof(*path));
-	path->num_paths = answer->count;
+	path->num_paths = response->count;
 	path->age_ms = cmx_sa_path_ms(e->sent_at, jiffies);
 	path->left_ms = cmx_sa_path_ms(jiffies,
 				       cmx_sa_entry_expires(cache, e));
-	memcpy(path->path.path_rec, cmx_sa_answer_rec(answer, 0),
-	       min_t(size_t, answer->stride, CMX_SA_PATH_REC_SIZE));
+	memcpy(path->path.path_rec, cmx_sa_response_rec(response, 0),
+	       min_t(size_t, response->stride, CMX_SA_PATH_REC_SIZE));
 }
 
 /*

@@ -19,20 +19,21 @@
 #include "sa/requests.h"
 
 /* Takes @request's charged response, for cmx_sa_request_free(). */
-static struct cmx_sa_answer *cmx_sa_request_take(struct cmx_sa_request *request)
+static struct cmx_sa_response *
+cmx_sa_request_take(struct cmx_sa_request *request)
 {
-	struct cmx_sa_answer *answer = request->answer;
+	struct cmx_sa_response *response = request->response;
 
-	request->answer = NULL;
+	request->response = NULL;
 	request->charged = false;
-	return answer;
+	return response;
 }
 
 static void cmx_sa_request_free(const struct cmx_sa_requests *requests,
-				struct cmx_sa_answer *answer)
+				struct cmx_sa_response *response)
 {
-	cmx_sa_uncharge(requests->holder, answer);
-	cmx_sa_answer_put(answer);
+	cmx_sa_uncharge(requests->holder, response);
+	cmx_sa_response_put(response);
 }
 
 /*
@@ -41,11 +42,11 @@ static void cmx_sa_request_free(const struct cmx_sa_requests *requests,
  */
 static void cmx_sa_requests_refuse(struct cmx_sa_requests *requests, int error)
 {
-	struct cmx_sa_answer *answer;
+	struct cmx_sa_response *response;
 	struct cmx_sa_request *r;
 
 	do {
-		answer = NULL;
+		response = NULL;
 		spin_lock(&requests->held_lock);
 		if (!requests->refused)
 			requests->refused = error;
@@ -53,39 +54,39 @@ static void cmx_sa_requests_refuse(struct cmx_sa_requests *requests, int error)
 					     struct cmx_sa_request, held);
 		if (r) {
 			list_del(&r->held);
-			answer = cmx_sa_request_take(r);
+			response = cmx_sa_request_take(r);
 			r->error = error;
 		}
 		spin_unlock(&requests->held_lock);
-		if (answer)
-			cmx_sa_request_free(requests, answer);
-	} while (answer);
+		if (response)
+			cmx_sa_request_free(requests, response);
+	} while (response);
 	requests->failed(requests);
 }
 
 /*
- * Gives @answer to @request, which takes a reference if the charge to its
+ * Gives @response to @request, which takes a reference if the charge to its
  * holder succeeds. A refused response stays with the other requests for it.
  */
 static void cmx_sa_request_hold(struct cmx_sa_request *request,
-				struct cmx_sa_answer *answer)
+				struct cmx_sa_response *response)
 {
 	struct cmx_sa_requests *requests = request->requests;
-	int ret = cmx_sa_charge(requests->holder, answer);
+	int ret = cmx_sa_charge(requests->holder, response);
 
 	if (!ret) {
-		cmx_sa_answer_get(answer);
+		cmx_sa_response_get(response);
 		spin_lock(&requests->held_lock);
 		ret = requests->refused;
 		if (!ret) {
-			request->answer = answer;
+			request->response = response;
 			request->charged = true;
 			if (requests->failed)
 				list_add(&request->held, &requests->held);
 		}
 		spin_unlock(&requests->held_lock);
 		if (ret)
-			cmx_sa_request_free(requests, answer);
+			cmx_sa_request_free(requests, response);
 	}
 	/* The code that refuses another response owns this one. */
 	if (!ret)
@@ -95,7 +96,7 @@ static void cmx_sa_request_hold(struct cmx_sa_request *request,
 		cmx_sa_requests_refuse(requests, ret);
 }
 
-static void cmx_sa_request_done(struct cmx_sched_waiter *waiter, void *answer,
+static void cmx_sa_request_done(struct cmx_sched_waiter *waiter, void *response,
 				int error)
 {
 	struct cmx_sa_request *request = container_of(waiter,
@@ -104,7 +105,7 @@ static void cmx_sa_request_done(struct cmx_sched_waiter *waiter, void *answer,
 
 	request->error = error;
 	if (!error)
-		cmx_sa_request_hold(request, answer);
+		cmx_sa_request_hold(request, response);
 	cmx_sa_requests_put(request->requests);
 }
 
@@ -117,11 +118,11 @@ bool cmx_sa_request_cached(struct cmx_sa_request *request, struct net *net)
 			       CMX_SA_GONE_RENEWED);
 		return false;
 	}
-	if (!request->answer && request->port)
+	if (!request->response && request->port)
 		request->error = cmx_sa_cached(request->port, net,
 					       &request->query,
-					       &request->answer);
-	return request->answer;
+					       &request->response);
+	return request->response;
 }
 
 /* Takes over a share of pending, which the response drops. */
@@ -129,14 +130,14 @@ void cmx_sa_request_start(struct cmx_sa_request *request, struct net *net,
 			  kuid_t uid)
 {
 	int ret = READ_ONCE(request->requests->refused);
-	struct cmx_sa_answer *answer;
+	struct cmx_sa_response *response;
 
 	if (!ret && cmx_sa_request_cached(request, net)) {
-		answer = request->answer;
-		request->answer = NULL;
+		response = request->response;
+		request->response = NULL;
 		request->error = 0;
-		cmx_sa_request_hold(request, answer);
-		cmx_sa_answer_put(answer);
+		cmx_sa_request_hold(request, response);
+		cmx_sa_response_put(response);
 		cmx_sa_requests_put(request->requests);
 		return;
 	}
@@ -178,8 +179,8 @@ void cmx_sa_request_drop(struct cmx_sa_request *request)
 		cmx_sa_request_free(request->requests,
 				    cmx_sa_request_take(request));
 	} else {
-		cmx_sa_answer_put(request->answer);
-		request->answer = NULL;
+		cmx_sa_response_put(request->response);
+		request->response = NULL;
 	}
 }
 

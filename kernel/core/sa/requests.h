@@ -47,10 +47,10 @@ struct cmx_sa_requests {
  * @waiter: waiter of the query
  * @requests: the set
  * @port: port of the SA, with a reference
- * @answer: the response, with a reference, or NULL
+ * @response: the response, with a reference, or NULL
  * @error: the negative errno without a response
  * @started: @waiter may be waiting
- * @charged: @answer is charged to the holder of @requests
+ * @charged: @response is charged to the holder of @requests
  * @held: in the list of requests with a response
  * @refresh: do not use the cache
  * @query: the query
@@ -59,7 +59,7 @@ struct cmx_sa_request {
 	struct cmx_sched_waiter waiter;
 	struct cmx_sa_requests *requests;
 	struct cmx_sa_port *port;
-	struct cmx_sa_answer *answer;
+	struct cmx_sa_response *response;
 	int error;
 	bool started;
 	bool charged;

@@ -17,7 +17,8 @@
  * busy. The next retry follows at its time.
  */
 void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,
-			    unsigned long sent_at, struct cmx_sa_answer *answer,
+			    unsigned long sent_at,
+			    struct cmx_sa_response *response,
 			    int error)
 {
 	struct cmx_sa_port *port = l->port;
@@ -27,7 +28,7 @@ void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,
 	/* The port stores its SA's ClassPortInfo until the next event. */
 	if (!error && !cmx_sa_query_is_info(&l->key.query) &&
 	    !cmx_sa_query_changes(&l->key.query))
-		entry = cmx_sa_entry_alloc(&l->key, answer, sent_at,
+		entry = cmx_sa_entry_alloc(&l->key, response, sent_at,
 					   generation);
 
 	spin_lock(&cmx_sa_lock);
@@ -42,7 +43,7 @@ void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,
 			error = -EAGAIN;
 		l->busy = error == -EBUSY;
 		if (!error && cmx_sa_query_is_info(&l->key.query))
-			cmx_sa_info_learn(port, generation, answer);
+			cmx_sa_info_learn(port, generation, response);
 		/* Before the lookup ends, or others would query again. */
 		if (entry && !l->dropped &&
 		    l->gid_changes == cmx_sa_gid_changes(port,
@@ -52,7 +53,7 @@ void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,
 			entry = NULL;
 		}
 		if (!l->busy)
-			cmx_sa_lookup_done(l, answer, error);
+			cmx_sa_lookup_done(l, response, error);
 	}
 	spin_unlock(&cmx_sa_lock);
 
@@ -79,7 +80,7 @@ void cmx_sa_mad_received(struct ib_mad_agent *agent,
 			 struct ib_mad_send_buf *buf,
 			 struct ib_mad_recv_wc *wc)
 {
-	struct cmx_sa_answer *answer = NULL;
+	struct cmx_sa_response *response = NULL;
 	struct cmx_sa_lookup *l;
 	struct cmx_sa_mad *m = buf ? buf->context[0] : NULL;
 	int error;
@@ -89,12 +90,12 @@ void cmx_sa_mad_received(struct ib_mad_agent *agent,
 		cmx_stat_inc(sa_responses_ignored);
 	} else if (m) {
 		l = m->lookup;
-		error = cmx_sa_read(&l->key.query, wc, &answer);
-		trace_cmx_sa_answer(l, &wc->recv_buf.mad->mad_hdr, answer,
-				    error);
-		cmx_sa_lookup_response(l, m->generation, m->sent_at, answer,
+		error = cmx_sa_read(&l->key.query, wc, &response);
+		trace_cmx_sa_response(l, &wc->recv_buf.mad->mad_hdr, response,
+				      error);
+		cmx_sa_lookup_response(l, m->generation, m->sent_at, response,
 				       error);
-		cmx_sa_answer_put(answer);
+		cmx_sa_response_put(response);
 	}
 	ib_free_recv_mad(wc);
 }

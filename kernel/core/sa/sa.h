@@ -20,7 +20,7 @@
  *	port.c		the ports: their state, the address of the SM
  *	cache.c		cached responses
  *	share.c		the shares of users in a cache, and its limits
- *	answer.c	records of a response, read from its MADs
+ *	records.c	records of a response, read from its MADs
  *	wire.h		layout of records
  */
 #ifndef CMX_SA_H
@@ -60,14 +60,14 @@ struct cmx_sa_query {
 };
 
 /**
- * struct cmx_sa_answer - records of a response, constant
+ * struct cmx_sa_response - records of a response, constant
  * @ref: reference count
  * @count: number of records; 0: none matches, which is no error here
  * @stride: bytes from one record to the next, at least the attribute's size
  * @len: bytes of @data, @count * @stride
  * @data: the records
  */
-struct cmx_sa_answer {
+struct cmx_sa_response {
 	refcount_t ref;
 	u32 count;
 	u32 stride;
@@ -75,18 +75,18 @@ struct cmx_sa_answer {
 	u8 data[] __aligned(8);
 };
 
-static inline void cmx_sa_answer_get(struct cmx_sa_answer *answer)
+static inline void cmx_sa_response_get(struct cmx_sa_response *response)
 {
-	refcount_inc(&answer->ref);
+	refcount_inc(&response->ref);
 }
 
-void cmx_sa_answer_put(struct cmx_sa_answer *answer);
+void cmx_sa_response_put(struct cmx_sa_response *response);
 
-/* Record @i of @answer */
-static inline const void *cmx_sa_answer_rec(const struct cmx_sa_answer *answer,
-					    u32 i)
+/* Record @i of @response */
+static inline const void *
+cmx_sa_response_rec(const struct cmx_sa_response *response, u32 i)
 {
-	return answer->data + (size_t)i * answer->stride;
+	return response->data + (size_t)i * response->stride;
 }
 
 /*
@@ -133,10 +133,10 @@ enum cmx_sa_gone {
 /* Queries. None of these functions waits for an SA. */
 int cmx_sa_peek(struct cmx_sa_port *port, struct net *net,
 		const struct cmx_sa_query *query,
-		struct cmx_sa_answer **answer);
+		struct cmx_sa_response **response);
 int cmx_sa_cached(struct cmx_sa_port *port, struct net *net,
 		  const struct cmx_sa_query *query,
-		  struct cmx_sa_answer **answer);
+		  struct cmx_sa_response **response);
 bool cmx_sa_uncache(struct cmx_sa_port *port, struct net *net,
 		    const struct cmx_sa_query *query, enum cmx_sa_gone why);
 int cmx_sa_lookup(struct cmx_sa_port *port, struct net *net, kuid_t uid,
@@ -146,7 +146,7 @@ bool cmx_sa_forget(struct cmx_sched_waiter *waiter);
 
 /* Optional capabilities */
 int cmx_sa_info(const struct cmx_sa_port *port, u32 *caps);
-int cmx_sa_info_read(const struct cmx_sa_answer *answer, u32 *caps);
+int cmx_sa_info_read(const struct cmx_sa_response *response, u32 *caps);
 int cmx_sa_info_lookup(struct cmx_sa_port *port,
 		       struct cmx_sched_waiter *waiter);
 bool cmx_sa_has_qos(const struct cmx_sa_port *port);

@@ -41,11 +41,11 @@ TRACE_EVENT(cmx_sa_send,
 );
 
 /* A response has arrived; status is the SA's. */
-TRACE_EVENT(cmx_sa_answer,
+TRACE_EVENT(cmx_sa_response,
 	    TP_PROTO(const struct cmx_sa_lookup *l,
 		     const struct ib_mad_hdr *hdr,
-		     const struct cmx_sa_answer *answer, int error),
-	    TP_ARGS(l, hdr, answer, error),
+		     const struct cmx_sa_response *response, int error),
+	    TP_ARGS(l, hdr, response, error),
 	    TP_STRUCT__entry(__field(const void *, lookup)
 			     __field(u64, tid)
 			     __field(u16, status)
@@ -56,8 +56,8 @@ TRACE_EVENT(cmx_sa_answer,
 			   __entry->tid = be64_to_cpu(hdr->tid);
 			   __entry->status = be16_to_cpu(hdr->status);
 			   __entry->error = error;
-			   __entry->count = answer ? answer->count : 0;
-			   __entry->stride = answer ? answer->stride : 0;),
+			   __entry->count = response ? response->count : 0;
+			   __entry->stride = response ? response->stride : 0;),
 	    TP_printk("lookup=%p tid=0x%llx status=0x%04x error=%d records=%u stride=%u",
 		      __entry->lookup, __entry->tid, __entry->status,
 		      __entry->error, __entry->count, __entry->stride)
@@ -66,15 +66,15 @@ TRACE_EVENT(cmx_sa_answer,
 /* A query to an SA has completed. */
 TRACE_EVENT(cmx_sa_done,
 	    TP_PROTO(const struct cmx_sa_lookup *l,
-		     const struct cmx_sa_answer *answer, int error),
-	    TP_ARGS(l, answer, error),
+		     const struct cmx_sa_response *response, int error),
+	    TP_ARGS(l, response, error),
 	    TP_STRUCT__entry(__field(const void *, lookup)
 			     __field(int, error)
 			     __field(u32, count)
 			     __field(unsigned int, sends)),
 	    TP_fast_assign(__entry->lookup = l;
 			   __entry->error = error;
-			   __entry->count = answer ? answer->count : 0;
+			   __entry->count = response ? response->count : 0;
 			   __entry->sends = l->retries;),
 	    TP_printk("lookup=%p error=%d records=%u sends=%u",
 		      __entry->lookup, __entry->error, __entry->count,

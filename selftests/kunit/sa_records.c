@@ -102,10 +102,10 @@ static const struct cmx_sa_query service_delete = {
 /* The result of the check; frees the response. */
 static int answer_read(struct answer *a, const struct cmx_sa_query *q)
 {
-	struct cmx_sa_answer *answer = NULL;
+	struct cmx_sa_response *answer = NULL;
 	int ret = cmx_sa_read(q, &a->wc, &answer);
 
-	cmx_sa_answer_put(answer);
+	cmx_sa_response_put(answer);
 	answer_free(a);
 	return ret;
 }
@@ -148,7 +148,7 @@ static void answer_status(struct kunit *test)
 
 	for (status = 1; status < 0x10000; status += status < 0x800 ? 1 : 0xff) {
 		struct answer *a = answer_make(test, &services, 176, 1);
-		struct cmx_sa_answer *answer = NULL;
+		struct cmx_sa_response *answer = NULL;
 		int ret, want;
 
 		/*
@@ -166,7 +166,7 @@ static void answer_status(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, ret, want, "status %#x", status);
 		if (!ret)
 			KUNIT_EXPECT_EQ(test, answer->count, 0u);
-		cmx_sa_answer_put(answer);
+		cmx_sa_response_put(answer);
 		answer_free(a);
 	}
 }
@@ -241,7 +241,7 @@ static void answer_offset(struct kunit *test)
 static void answer_records(struct kunit *test)
 {
 	u32 records, i, j, len, stride;
-	struct cmx_sa_answer *answer;
+	struct cmx_sa_response *answer;
 	struct answer *a;
 	const u8 *rec;
 
@@ -259,7 +259,7 @@ static void answer_records(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, answer->stride, stride);
 			KUNIT_EXPECT_EQ(test, answer->len, len);
 			for (i = 0; i < records; i++) {
-				rec = cmx_sa_answer_rec(answer, i);
+				rec = cmx_sa_response_rec(answer, i);
 				for (j = 0; j < stride; j++) {
 					if (rec[j] == (i * stride + j) % 251)
 						continue;
@@ -268,7 +268,7 @@ static void answer_records(struct kunit *test)
 					break;
 				}
 			}
-			cmx_sa_answer_put(answer);
+			cmx_sa_response_put(answer);
 			answer_free(a);
 		}
 	}
@@ -310,7 +310,7 @@ static void answer_random(struct kunit *test)
 	for (round = 0; round < 4000; round++) {
 		const struct cmx_sa_query *q =
 			queries[kunit_random(ARRAY_SIZE(queries))];
-		struct cmx_sa_answer *answer = NULL;
+		struct cmx_sa_response *answer = NULL;
 		struct answer *a;
 
 		segs = 1 + kunit_random(8);
@@ -329,7 +329,7 @@ static void answer_random(struct kunit *test)
 			KUNIT_EXPECT_LE(test, answer->len, segs * SEG_DATA);
 			KUNIT_EXPECT_GE(test, answer->stride, (u32)q->rec_len);
 		}
-		cmx_sa_answer_put(answer);
+		cmx_sa_response_put(answer);
 		answer_free(a);
 	}
 }
@@ -347,7 +347,7 @@ static struct kunit_case answer_cases[] = {
 };
 
 static struct kunit_suite answer_suite = {
-	.name = "cmx_sa_answer",
+	.name = "cmx_sa_response",
 	.exit = params_restore,
 	.test_cases = answer_cases,
 };

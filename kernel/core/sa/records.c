@@ -15,28 +15,28 @@ module_param_named(sa_max_records, cmx_sa_max_records, cmx_positive, 0644);
 MODULE_PARM_DESC(sa_max_records,
 		 "Maximum records in an SA response; a longer one fails with EOVERFLOW (default 8192)");
 
-struct cmx_sa_answer *cmx_sa_answer_alloc(u32 count, u32 stride)
+struct cmx_sa_response *cmx_sa_response_alloc(u32 count, u32 stride)
 {
-	struct cmx_sa_answer *answer;
+	struct cmx_sa_response *response;
 	size_t len = (size_t)count * stride;
 
-	answer = kvmalloc(struct_size(answer, data, len), GFP_KERNEL);
-	if (!answer)
+	response = kvmalloc(struct_size(response, data, len), GFP_KERNEL);
+	if (!response)
 		return NULL;
-	refcount_set(&answer->ref, 1);
-	answer->count = count;
-	answer->stride = stride;
-	answer->len = len;
-	cmx_stat_inc(live_sa_answers);
-	return answer;
+	refcount_set(&response->ref, 1);
+	response->count = count;
+	response->stride = stride;
+	response->len = len;
+	cmx_stat_inc(live_sa_responses);
+	return response;
 }
 
 /* May sleep */
-void cmx_sa_answer_put(struct cmx_sa_answer *answer)
+void cmx_sa_response_put(struct cmx_sa_response *response)
 {
-	if (answer && refcount_dec_and_test(&answer->ref)) {
-		kvfree(answer);
-		cmx_stat_dec(live_sa_answers);
+	if (response && refcount_dec_and_test(&response->ref)) {
+		kvfree(response);
+		cmx_stat_dec(live_sa_responses);
 	}
 }
 
@@ -126,16 +126,16 @@ static int cmx_sa_measure(const struct cmx_sa_query *q,
 }
 
 /*
- * Reads the response to @q. Returns 0 with a reference in @panswer; -EBUSY: the
- * SA may respond later; or an error as for a waiter.
+ * Reads the response to @q. Returns 0 with a reference in @presponse; -EBUSY:
+ * the SA may respond later; or an error as for a waiter.
  */
 int cmx_sa_read(const struct cmx_sa_query *q,
 		const struct ib_mad_recv_wc *wc,
-		struct cmx_sa_answer **panswer)
+		struct cmx_sa_response **presponse)
 {
 	const struct ib_sa_mad *mad = (const void *)wc->recv_buf.mad;
 	u32 count = 0, stride = q->rec_len;
-	struct cmx_sa_answer *answer;
+	struct cmx_sa_response *response;
 	int ret;
 
 	ret = cmx_sa_status(be16_to_cpu(mad->mad_hdr.status));
@@ -146,16 +146,16 @@ int cmx_sa_read(const struct cmx_sa_query *q,
 		if (ret)
 			return ret;
 	}
-	answer = cmx_sa_answer_alloc(count, stride);
-	if (!answer)
+	response = cmx_sa_response_alloc(count, stride);
+	if (!response)
 		return -ENOMEM;
 	if (count) {
-		ret = cmx_sa_copy(answer->data, wc, answer->len);
+		ret = cmx_sa_copy(response->data, wc, response->len);
 		if (ret) {
-			cmx_sa_answer_put(answer);
+			cmx_sa_response_put(response);
 			return ret;
 		}
 	}
-	*panswer = answer;
+	*presponse = response;
 	return 0;
 }

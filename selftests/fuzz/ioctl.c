@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * ioctl [-s SEED] [-n CALLS] [-d SECONDS] [-t THREADS] [-o FILE]: the fuzzer of
- * the uAPI. FILE gets a line for each call. The test checks that each call
- * ends, that no object is left, that the device works afterwards, and that the
- * kernel log has no report. The seed is printed; with one thread the same seed
- * generates the same calls.
+ * the uAPI. FILE gets a line for each call. The test checks that no object is
+ * left, and that the device works afterwards. The runner checks that each call
+ * ends, and that the kernel log has no report. The seed is printed; with one
+ * thread the same seed generates the same calls.
  */
 #include "fuzz.h"
 #include "uapi.h"
@@ -176,31 +176,6 @@ static void *fuzz_run(void *arg)
 	return NULL;
 }
 
-/* Counts reports of the kernel log since it was opened. */
-static bool kernel_quiet(int fd)
-{
-	static const char *const bad[] = {
-		"BUG", "WARNING", "UBSAN", "INFO: possible", "Call Trace",
-		"unreferenced object",
-	};
-	char line[2048];
-	ssize_t len;
-	size_t i;
-
-	while ((len = read(fd, line, sizeof(line) - 1)) > 0 || errno == EPIPE) {
-		if (len <= 0)
-			continue;
-		line[len] = 0;
-		for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-			if (strstr(line, bad[i])) {
-				printf("# %s", line);
-				return false;
-			}
-		}
-	}
-	return true;
-}
-
 static void world_open(void)
 {
 	int i;
@@ -293,15 +268,14 @@ static void options_get(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	int kmsg = open("/dev/kmsg", O_RDONLY | O_NONBLOCK), bad = 0;
 	pthread_t thread[THREADS_MAX];
 	double start = now_ms();
 	unsigned int i, met = 0;
+	int bad = 0;
 
 	options_get(argc, argv);
-	lseek(kmsg, 0, SEEK_END);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	printf("TAP version 13\n1..5\n# seed %llu, %llu calls, %u threads\n",
+	printf("TAP version 13\n1..3\n# seed %llu, %llu calls, %u threads\n",
 	       (unsigned long long)opt.seed, (unsigned long long)opt.calls,
 	       opt.threads);
 	if (opt.seconds)
@@ -313,7 +287,6 @@ int main(int argc, char **argv)
 			return 1;
 	for (i = 0; i < opt.threads; i++)
 		pthread_join(thread[i], NULL);
-	bad += result(1, true, "each call ended");
 	printf("# %llu calls, %llu of them without an error, %.0f s\n",
 	       (unsigned long long)made, (unsigned long long)good,
 	       (now_ms() - start) / 1e3);
@@ -324,12 +297,11 @@ int main(int argc, char **argv)
 		else
 			printf("# command %u never succeeded\n", i);
 	}
-	bad += result(2, met >= 20 || made < 100000,
+	bad += result(1, met >= 20 || made < 100000,
 		      "the commands succeed, too");
 	for (i = 0; i < FUZZ_FILES; i++)
 		close(world.fds[i]);
-	bad += result(3, nothing_left(), "nothing is left");
-	bad += result(4, works(), "the device works");
-	bad += result(5, kernel_quiet(kmsg), "the kernel does not complain");
+	bad += result(2, nothing_left(), "nothing is left");
+	bad += result(3, works(), "the device works");
 	return bad != 0;
 }

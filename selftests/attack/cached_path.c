@@ -14,7 +14,7 @@
 #define USER	1000
 
 FIXTURE(cached_path) {
-	long route;
+	long route, life;
 	int fd;
 	uint32_t listener;
 };
@@ -70,11 +70,29 @@ static int connect_as(int fd, uint32_t id, uint32_t qp_num)
 	return call(fd, CONNECT, &arg);
 }
 
+static int paths_drop(void)
+{
+	struct rdma_cmx_drop_paths arg = {};
+	int fd = dev_open(O_NONBLOCK);
+	int ret = fd < 0 ? fd : call(fd, DROP_PATHS, &arg);
+
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
 FIXTURE_SETUP(cached_path)
 {
 	self->route = number_get(PARAMETERS "route_timeout_ms");
+	self->life = number_get(PARAMETERS "sa_cache_ms");
 	/* The result has its path, however late the SA responds. */
 	ASSERT_EQ(0, number_set(PARAMETERS "route_timeout_ms", 60000));
+	/*
+	 * A path whose query precedes the subscription for reports lives for
+	 * sa_cache_ms only. The path of this test does not expire.
+	 */
+	ASSERT_EQ(0, number_set(PARAMETERS "sa_cache_ms", 3600000));
+	ASSERT_EQ(0, paths_drop());
 	ASSERT_EQ(0, user_enter(USER));
 	self->fd = dev_open(O_NONBLOCK);
 	ASSERT_LE(0, self->fd);
@@ -86,6 +104,8 @@ FIXTURE_TEARDOWN(cached_path)
 	close(self->fd);
 	ASSERT_EQ(0, user_leave());
 	number_set(PARAMETERS "route_timeout_ms", self->route);
+	number_set(PARAMETERS "sa_cache_ms", self->life);
+	EXPECT_EQ(0, paths_drop());
 	EXPECT_TRUE(counter_wait("live_ids", 0));
 }
 

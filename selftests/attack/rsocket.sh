@@ -95,8 +95,6 @@ done
 wait "${pids[@]}"
 for program in rstream riostream; do
 	for side in server client; do
-		like "SEC-01: $program, $side: it ends, or never" \
-			"$(<"$side.$program")" '^(never|exit|signal [0-9]+)$'
 		is "SEC-01: $program, $side: ends as on the stock library" \
 			"$(<"$side.cmx run $program")" "$(<"$side.$program")"
 	done
@@ -133,8 +131,6 @@ meets $port env "LD_PRELOAD=$rspreload" cmx run $echo client $own $port \
 	>preloaded.run
 is "SEC-01: librspreload: the client connects to a hostile server" $? 0
 wait $stock
-like "SEC-01: librspreload, client: it ends, or never" \
-	"$(<preloaded.stock)" '^(never|exit|signal [0-9]+)$'
 is "SEC-01: librspreload, client: ends as on the stock library" \
 	"$(<preloaded.run)" "$(<preloaded.stock)"
 ok "SEC-01: no object is left" wait_for 90 live_none

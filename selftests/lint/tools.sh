@@ -5,7 +5,7 @@
 
 # The cheap ones first. `make check` runs those that host/lint.sh names.
 tools=(checkpatch hashes w1 rooms sparse kernel-doc coccinelle analyzer clang
-	clang-kernel shellcheck columns rst doctor docs)
+	clang-kernel shellcheck columns words rst doctor docs)
 
 # Not run: scripts/coccinelle is for the whole kernel.
 cocci_skip=(
@@ -236,6 +236,16 @@ tool_columns() {
 	find . -name '*.rst' -o -name '*.md' | sort |
 	LC_ALL=C.UTF-8 xargs grep -nHE '^.{81}' |
 	sed 's/^\([^:]*:[0-9]*\):/\1: more than 80 columns: /'
+	return 0
+}
+
+# Words that the table in CONTRIBUTING.md replaces, as far as they have no other
+# meaning here.
+tool_words() {
+	grep -rnwiE --include='*.[ch]' --include='*.sh' --include='*.rst' \
+		--exclude-dir=lint --exclude-dir=LICENSES \
+		'asks?|asked|look-ups?|tells?|told|hears?|heard|patience' . |
+		sed 's/^\([^:]*:[0-9]*\):/\1: not a word of CONTRIBUTING.md: /'
 	return 0
 }
 

@@ -55,7 +55,7 @@ void nvme_controllers(const char *nqn, struct nvme_paths *paths)
 	paths->count = 0;
 }
 
-void nvme_remove(const struct nvme *nvme, const struct nvme_answer *answer,
+void nvme_remove(const struct nvme *nvme, const struct nvme_result *result,
 		 const struct nvme_paths *joined)
 {
 }
@@ -132,12 +132,12 @@ int test_get_services(const char *device, const char *service,
 static const char *lookup_of(const char *text)
 {
 	static const struct nvme nvme = { .node = "array", .sa = true };
-	static struct nvme_answer answer;
+	static struct nvme_result result;
 	char why[160];
 
 	data = text;
 	looked_up[0] = '\0';
-	answer_get(&nvme, &answer, why);
+	result_get(&nvme, &result, why);
 	return looked_up;
 }
 
@@ -172,7 +172,7 @@ TEST(OPS_02_records_with_a_service_name)
 TEST(OPS_02_device_without_a_provider)
 {
 	static const struct nvme nvme = { .node = "array" };
-	static struct nvme_answer answer;
+	static struct nvme_result result;
 	struct sockaddr_in dst = { .sin_family = AF_INET }, src = dst;
 	struct rdma_addrinfo far = {
 		.ai_dst_addr = (struct sockaddr *)&dst,
@@ -188,12 +188,12 @@ TEST(OPS_02_device_without_a_provider)
 	near.ai_next = &far;
 	lookup_result = 0;
 	looked_up_list = &near;
-	ASSERT_TRUE(answer_get(&nvme, &answer, why));
-	EXPECT_EQ(1, answer.want.count);
-	EXPECT_STREQ("10.66.0.2", answer.want.path[0].addr);
-	EXPECT_STREQ("10.66.0.1", answer.want.path[0].source);
-	EXPECT_STREQ("", answer.want.path[0].device);
-	EXPECT_EQ(1, answer.unreached.count);
+	ASSERT_TRUE(result_get(&nvme, &result, why));
+	EXPECT_EQ(1, result.want.count);
+	EXPECT_STREQ("10.66.0.2", result.want.path[0].addr);
+	EXPECT_STREQ("10.66.0.1", result.want.path[0].source);
+	EXPECT_STREQ("", result.want.path[0].device);
+	EXPECT_EQ(1, result.unreached.count);
 }
 
 TEST_HARNESS_MAIN

@@ -80,15 +80,15 @@ void nvme_change_print(const char *what, const struct nvme_path *path)
 static bool round_after(long after, bool both, bool more)
 {
 	static struct nvme_paths joined;
-	static struct nvme_answer answer;
+	static struct nvme_result result;
 	const struct nvme nvme = { .node = "array", .sa = true };
 
 	seconds += after;
-	nvme_controllers(NULL, &answer.want);
-	answer.want.count = both ? 2 : 1;
-	answer.more = more;
+	nvme_controllers(NULL, &result.want);
+	result.want.count = both ? 2 : 1;
+	result.more = more;
 	disconnected = false;
-	nvme_remove(&nvme, &answer, &joined);
+	nvme_remove(&nvme, &result, &joined);
 	return disconnected;
 }
 

@@ -38,7 +38,7 @@ static void path_add(struct nvme_paths *paths, const struct nvme_path *path,
 
 /* Adds the addresses of a result. Returns 0 or the code of the call. */
 static int paths_add(const struct nvme *nvme, const char *node,
-		     const char *service, int flags, struct nvme_answer *answer)
+		     const char *service, int flags, struct nvme_result *result)
 {
 	struct rdma_addrinfo hints = {
 		.ai_flags = flags,
@@ -66,8 +66,8 @@ static int paths_add(const struct nvme *nvme, const char *node,
 		port = addr_port(ai->ai_dst_addr);
 		snprintf(path.port, sizeof(path.port), "%u",
 			 port ? port : PORT);
-		path_add(*path.source ? &answer->want : &answer->unreached,
-			 &path, &answer->more);
+		path_add(*path.source ? &result->want : &result->unreached,
+			 &path, &result->more);
 	}
 	rdma_freeaddrinfo(list);
 	return 0;
@@ -91,7 +91,7 @@ static bool port_active(const char *device, uint32_t number)
 }
 
 static void unreached_add(const char *addr, const char *port,
-			  struct nvme_answer *answer)
+			  struct nvme_result *result)
 {
 	static const struct addrinfo hints = {
 		.ai_flags = AI_NUMERICHOST,
@@ -102,14 +102,14 @@ static void unreached_add(const char *addr, const char *port,
 	unsigned int number;
 
 	if (getaddrinfo(addr, port, &hints, &list)) {
-		answer->more = true;
+		result->more = true;
 		return;
 	}
 	addr_text(list->ai_addr, path.addr);
 	number = addr_port(list->ai_addr);
 	snprintf(path.port, sizeof(path.port), "%u", number ? number : PORT);
 	freeaddrinfo(list);
-	path_add(&answer->unreached, &path, &answer->more);
+	path_add(&result->unreached, &path, &result->more);
 }
 
 /*
@@ -119,7 +119,7 @@ static void unreached_add(const char *addr, const char *port,
  */
 static void record_add(const struct nvme *nvme,
 		       const struct rdmacmx_service_record *rec,
-		       struct nvme_answer *answer)
+		       struct nvme_result *result)
 {
 	char text[RDMACMX_SERVICE_DATA + 1], *port;
 	int ret;
@@ -132,10 +132,10 @@ static void record_add(const struct nvme *nvme,
 	if (!*text ||
 	    (port && (!*port || port[strspn(port, "0123456789")])))
 		return;
-	ret = paths_add(nvme, text, port, RAI_NUMERICHOST, answer);
+	ret = paths_add(nvme, text, port, RAI_NUMERICHOST, result);
 	/* The service has the address, but now it cannot be resolved. */
 	if (ret && ret != EAI_NONAME && ret != EAI_SERVICE)
-		unreached_add(text, port, answer);
+		unreached_add(text, port, result);
 }
 
 /*
@@ -170,11 +170,11 @@ static bool ports_left_out(const struct rdmacmx_service_record *records,
 }
 
 /*
- * Each record may cost the time that a dead address does not answer, and any
+ * Each record may cost the time that a dead address does not respond, and any
  * node may set thousands. So only the first ones count, until the paths are
  * complete.
  */
-static int records_add(const struct nvme *nvme, struct nvme_answer *answer)
+static int records_add(const struct nvme *nvme, struct nvme_result *result)
 {
 	struct rdmacmx_service_record *records;
 	static bool reported;
@@ -184,42 +184,42 @@ static int records_add(const struct nvme *nvme, struct nvme_answer *answer)
 				     &error);
 	if (count < 0)
 		return -1;
-	answer->more = error || ports_left_out(records, count);
+	result->more = error || ports_left_out(records, count);
 	if (count > RECORDS_MAX && !reported) {
 		failure("%s: it has %d service records: only the first %d count",
 			nvme->node, count, RECORDS_MAX);
 		reported = true;
 	}
 	for (i = 0; i < count && !signals_ended(); i++) {
-		if (i == RECORDS_MAX || answer->want.count == NVME_PATHS_MAX) {
-			answer->more = true;
+		if (i == RECORDS_MAX || result->want.count == NVME_PATHS_MAX) {
+			result->more = true;
 			break;
 		}
-		record_add(nvme, &records[i], answer);
+		record_add(nvme, &records[i], result);
 	}
 	free(records);
 	return 0;
 }
 
 /* False: no device reaches an address, with the reason in @why. */
-static bool answer_get(const struct nvme *nvme, struct nvme_answer *answer,
+static bool result_get(const struct nvme *nvme, struct nvme_result *result,
 		       char why[160])
 {
 	int ret;
 
-	memset(answer, 0, sizeof(*answer));
-	ret = nvme->sa ? records_add(nvme, answer) :
-	      paths_add(nvme, nvme->node, nvme->service, 0, answer);
+	memset(result, 0, sizeof(*result));
+	ret = nvme->sa ? records_add(nvme, result) :
+	      paths_add(nvme, nvme->node, nvme->service, 0, result);
 	if (ret)
 		snprintf(why, 160, "%s: run 'cmx %s' with the name",
 			 ret == -1 || ret == EAI_SYSTEM ? strerror(errno) :
 			 gai_strerror(ret),
 			 nvme->sa ? "services" : "doctor");
-	else if (!answer->want.count)
+	else if (!result->want.count)
 		snprintf(why, 160, nvme->sa ?
 			 "no service record with an address that an RDMA device reaches" :
 			 "no RDMA device reaches any of its addresses");
-	return answer->want.count;
+	return result->want.count;
 }
 
 /* Gets the paths of @want that @have lacks. */
@@ -322,16 +322,16 @@ static bool paths_connect(const struct nvme *nvme,
 static int connect_once(const struct nvme *nvme)
 {
 	static struct nvme_paths joined;
-	static struct nvme_answer answer;
+	static struct nvme_result result;
 	char why[160];
 
-	if (!answer_get(nvme, &answer, why))
+	if (!result_get(nvme, &result, why))
 		return failure("%s: %s", nvme->node, why);
-	if (!paths_connect(nvme, &answer.want, false, &joined))
+	if (!paths_connect(nvme, &result.want, false, &joined))
 		return CMX_FAILED;
 	if (!joined.count)
 		return failure("%s: none of its %zu addresses has the subsystem '%s'",
-			       nvme->node, answer.want.count, nvme->nqn);
+			       nvme->node, result.want.count, nvme->nqn);
 	return paths_print(nvme, &joined);
 }
 
@@ -360,13 +360,13 @@ static void changes_print(const struct nvme_paths *old,
 static int connect_follow(const struct nvme *nvme)
 {
 	static struct nvme_paths joined, old;
-	static struct nvme_answer answer;
+	static struct nvme_result result;
 	char why[160], last[160] = "";
 	bool first = true, found;
 
 	signals_block();
 	do {
-		found = answer_get(nvme, &answer, why);
+		found = result_get(nvme, &result, why);
 		/* The result may be a part. */
 		if (signals_ended())
 			break;
@@ -376,10 +376,10 @@ static int connect_follow(const struct nvme *nvme)
 				failure("%s: %s", nvme->node, why);
 			strcpy(last, why);
 			nvme_result_missed();
-		} else if (paths_connect(nvme, &answer.want, !first, &joined)) {
+		} else if (paths_connect(nvme, &result.want, !first, &joined)) {
 			last[0] = '\0';
 			changes_print(&old, &joined);
-			nvme_remove(nvme, &answer, &joined);
+			nvme_remove(nvme, &result, &joined);
 			old = joined;
 			first = false;
 		} else {

@@ -46,7 +46,7 @@ struct nvme {
 };
 
 /* The present result for a name */
-struct nvme_answer {
+struct nvme_result {
 	struct nvme_paths want;
 	struct nvme_paths unreached;	/* by no device now */
 	bool more;			/* the result is not complete */
@@ -88,7 +88,7 @@ void nvme_change_print(const char *what, const struct nvme_path *path);
  * Removes the controllers whose address the result no longer has. @joined: the
  * controllers of addresses of the result.
  */
-void nvme_remove(const struct nvme *nvme, const struct nvme_answer *answer,
+void nvme_remove(const struct nvme *nvme, const struct nvme_result *result,
 		 const struct nvme_paths *joined);
 
 /* Call for a round without such a result. */

@@ -177,19 +177,19 @@ static bool family_same(const struct nvme_path *a, const struct nvme_path *b)
  * SRV records, a host whose lookup fails is left out. Of a host, the query for
  * one family may fail. A restarted SA has no records until they are set again.
  */
-static bool answer_doubtful(const struct nvme *nvme,
-			    const struct nvme_answer *answer,
+static bool result_doubtful(const struct nvme *nvme,
+			    const struct nvme_result *result,
 			    const struct nvme_path *ctrl)
 {
 	size_t i;
 
 	if (nvme->sa || nvme->node[0] == '_')
 		return true;
-	for (i = 0; i < answer->want.count; i++)
-		if (family_same(&answer->want.path[i], ctrl))
+	for (i = 0; i < result->want.count; i++)
+		if (family_same(&result->want.path[i], ctrl))
 			return false;
-	for (i = 0; i < answer->unreached.count; i++)
-		if (family_same(&answer->unreached.path[i], ctrl))
+	for (i = 0; i < result->unreached.count; i++)
+		if (family_same(&result->unreached.path[i], ctrl))
 			return false;
 	return true;
 }
@@ -202,12 +202,15 @@ static long seconds_now(void)
 	return now.tv_sec;
 }
 
-/* From 2: the element of absent_long() that was never used has 0. */
-static unsigned long result = 1;
+/*
+ * Of the present result. From 2: the element of absent_long() that was never
+ * used has 0.
+ */
+static unsigned long number = 1;
 
 void nvme_result_missed(void)
 {
-	result++;
+	number++;
 }
 
 /*
@@ -246,7 +249,7 @@ static bool absent_long(const struct nvme *nvme, const struct nvme_path *ctrl)
 
 	for (at = absent; at < absent + NVME_CONTROLLERS_MAX; at++) {
 		/* The result before had the address, or it is unused. */
-		if (at->last + 1 < result)
+		if (at->last + 1 < number)
 			unused = at;
 		else if (!strcmp(at->ctrl.name, ctrl->name) &&
 			 nvme_path_same(&at->ctrl, ctrl))
@@ -260,7 +263,7 @@ static bool absent_long(const struct nvme *nvme, const struct nvme_path *ctrl)
 		at->results = 0;
 		at->since = now;
 	}
-	at->last = result;
+	at->last = number;
 	/* Seconds are rounded down. */
 	if (!at->results || now - at->counted > life) {
 		at->results++;
@@ -278,7 +281,7 @@ static bool absent_long(const struct nvme *nvme, const struct nvme_path *ctrl)
  * result does not concern the paths of others. Each removal may take the
  * kernel's timeout of a dead target, so a signal ends the series.
  */
-void nvme_remove(const struct nvme *nvme, const struct nvme_answer *answer,
+void nvme_remove(const struct nvme *nvme, const struct nvme_result *result,
 		 const struct nvme_paths *joined)
 {
 	/* As the library reads it: "" is none. */
@@ -289,20 +292,20 @@ void nvme_remove(const struct nvme *nvme, const struct nvme_answer *answer,
 	const struct nvme_path *path;
 	size_t i;
 
-	sources_add(&sources, &answer->want);
-	if (answer->more) {
+	sources_add(&sources, &result->want);
+	if (result->more) {
 		nvme_result_missed();
 		return;
 	}
-	result++;
+	number++;
 	nvme_controllers(nvme->nqn, &have);
 	for (i = 0; i < have.count && !signals_ended(); i++) {
 		path = &have.path[i];
-		if (paths_have(&answer->want, path) ||
-		    paths_have(&answer->unreached, path) ||
+		if (paths_have(&result->want, path) ||
+		    paths_have(&result->unreached, path) ||
 		    (one_device && (!has_source(&sources, path->source) ||
 				    source_moved(nvme, path->source))) ||
-		    (answer_doubtful(nvme, answer, path) &&
+		    (result_doubtful(nvme, result, path) &&
 		     !absent_long(nvme, path)) ||
 		    !nvme_served(path, nvme->nqn, joined))
 			continue;

@@ -135,7 +135,7 @@ static int resolve_failure(int error, const struct query *query)
 		       what ? what : "");
 }
 
-static void answer_json(const struct query *query,
+static void result_json(const struct query *query,
 			const struct rdma_addrinfo *list, double ms)
 {
 	const bool passive = query->hints.ai_flags & RAI_PASSIVE;
@@ -178,7 +178,7 @@ static void answer_json(const struct query *query,
 	putchar('\n');
 }
 
-static int answer_table(const struct query *query,
+static int result_table(const struct query *query,
 			const struct rdma_addrinfo *list, double ms)
 {
 	static const char *const head[] = {
@@ -249,9 +249,9 @@ static int resolve(const struct query *query)
 	if (query->env)
 		ret = env_print(query->env, list);
 	else if (query->json)
-		answer_json(query, list, ms);
+		result_json(query, list, ms);
 	else
-		ret = answer_table(query, list, ms);
+		ret = result_table(query, list, ms);
 	rdma_freeaddrinfo(list);
 	return ret;
 }

@@ -91,7 +91,7 @@ static const char *or_null(const char *text)
 	return !*text || !strcmp(text, "-") ? NULL : text;
 }
 
-static void answer_json(const struct service_query *query,
+static void result_json(const struct service_query *query,
 			const struct rdma_addrinfo *list, double ms)
 {
 	struct json json = { .file = stdout };
@@ -123,7 +123,7 @@ static void answer_json(const struct service_query *query,
 	putchar('\n');
 }
 
-static int answer_table(const struct rdma_addrinfo *list, double ms)
+static int result_table(const struct rdma_addrinfo *list, double ms)
 {
 	static const char *const head[] = {
 		"GID", "SERVICE-ID", "P_KEY", "LID", "TYPE", "SOURCE", "DEVICE",
@@ -187,9 +187,9 @@ int service_resolve(const struct service_query *query)
 	ms = (end.tv_sec - start.tv_sec) * 1e3 +
 	     (end.tv_nsec - start.tv_nsec) / 1e6;
 	if (query->json)
-		answer_json(query, list, ms);
+		result_json(query, list, ms);
 	else
-		ret = answer_table(list, ms);
+		ret = result_table(list, ms);
 	rdma_freeaddrinfo(list);
 	return ret;
 }

@@ -134,7 +134,7 @@ static void cells_fill(struct cells *c,
 	}
 }
 
-static int answer_table(const struct rdmacmx_service_record *rec, int count)
+static int result_table(const struct rdmacmx_service_record *rec, int count)
 {
 	static const char *const head[] = {
 		"SERVICE", "SERVICE-ID", "GID", "P_KEY", "LEASE", "SEEN-BY",
@@ -161,7 +161,7 @@ static int answer_table(const struct rdmacmx_service_record *rec, int count)
 	return CMX_OK;
 }
 
-static void answer_json(const struct services *query,
+static void result_json(const struct services *query,
 			const struct rdmacmx_service_record *rec, int count)
 {
 	struct json json = { .file = stdout };
@@ -211,9 +211,9 @@ static int services_run(const struct services *query)
 			      "services' lists the registered ones",
 			      query->name);
 	else if (query->json)
-		answer_json(query, records, count);
+		result_json(query, records, count);
 	else
-		ret = answer_table(records, count);
+		ret = result_table(records, count);
 	free(records);
 	return ret;
 }

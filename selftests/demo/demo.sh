@@ -92,9 +92,9 @@ echo "  An unmodified program, with this project's library preloaded:"
 job=$(peer_bg "rping -s -a 10.55.0.2 -p 7472 -C 3 -v")
 wait_for 40 peer "rdma resource show cm_id | grep -q 7472"
 run 'LD_PRELOAD=librdmacmx.so.1 timeout 60 rping -c -a 10.55.0.2 -p 7472 -C 3 -v'
-check "rping went through /dev/infiniband/rdma_cmx" rping_well "$status" "$out"
+check "rping went through /dev/infiniband/rdma_cmx" ended_well "$status" "$out"
 out=$(peer_wait "$job" 30)
-check "its server has ended well, too" rping_well $? "$out"
+check "its server has ended well, too" ended_well $? "$out"
 
 title "Multicast: a full member and a send-only member" \
 	"A full member reports by IGMP to the network that it listens. A send-only" \

@@ -138,9 +138,9 @@ server_start "rping -s -a 10.66.0.1 -C 3 -v"
 wait_for 40 sh -c 'rdma resource show cm_id | grep -q LISTEN'
 run_client 'LD_PRELOAD=librdmacmx.so.1 timeout 60 rping -c -a 10.66.0.1 -C 3'
 check "rping, not modified, goes through this project" \
-	rping_well "$status" "$out"
+	ended_well "$status" "$out"
 wait $job
-check "its server has ended well, too" rping_well $? "$(<"$log")"
+check "its server has ended well, too" ended_well $? "$(<"$log")"
 
 title "Multicast: a full member and a send-only member" \
 	"To the SA a full member (join state 1) wants the group's data; a" \

@@ -153,9 +153,9 @@ serve rping -s -a $here -C 20
 name="rping: over the link that came back"
 if ready "$name: the server listens" cm_listens; then
 	out=$(on two timeout 100 rping -c -a $here -C 20 2>&1 </dev/null)
-	ok "$name" rping_well $? "$out" || server_show
+	ok "$name" ended_well $? "$out" || server_show
 	wait $server
-	ok "$name: the server ends well, too" rping_well $? \
+	ok "$name: the server ends well, too" ended_well $? \
 		"$(<"$work/server.log")" || server_show
 fi
 

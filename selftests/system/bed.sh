@@ -52,9 +52,9 @@ like "dns_up after dns_down" "$(getent ahosts v4only.cmx.test)" 10.55.0.2
 job=$(peer_bg 'rping -s -a 10.55.0.2 -C 5 -v')
 ok "rping's server listens" wait_for 40 peer 'rdma resource show cm_id | grep -q LISTEN'
 out=$(timeout 120 rping -c -a 10.55.0.2 -C 5 2>&1)
-ok "rping, alpha to beta" rping_well $? "$out"
+ok "rping, alpha to beta" ended_well $? "$out"
 out=$(peer_wait "$job")
-ok "rping's server ends well" rping_well $? "$out"
+ok "rping's server ends well" ended_well $? "$out"
 
 job=$(peer_bg 'mckey -m 239.5.5.5 -b 10.55.0.2 -c 1 -C 10')
 ok "mckey's receiver joins" wait_for 40 peer 'igmp_joined eth0 239.5.5.5'

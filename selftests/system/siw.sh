@@ -26,12 +26,12 @@ ping() {
 	ok "$1: the server listens" wait_for 40 listens || diag "$(<server.log)"
 	# shellcheck disable=SC2086
 	out=$($3 timeout 60 rping -c -a $address -V -v -C 5 2>&1)
-	ok "$1: the client's status" rping_well $? "$out"
+	ok "$1: the client's status" ended_well $? "$out"
 	is "$1: five pings came back" "$(grep -c '^ping data: ' <<<"$out")" 5 ||
 		diag "$out"
 	wait_for 40 no kill -0 $server || kill -KILL $server
 	wait $server
-	ok "$1: the server's status" rping_well $? "$(<server.log)"
+	ok "$1: the server's status" ended_well $? "$(<server.log)"
 	is "$1: ids at rdma_cmx" $(($(<$ids) - before)) "$4"
 }
 

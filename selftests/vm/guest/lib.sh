@@ -285,11 +285,11 @@ dns_queries() {
 
 # --- rping -----------------------------------------------------------------
 
-# rping_well STATUS OUTPUT: has it ended well? At times rping ends with 255 after
+# ended_well STATUS OUTPUT: has it ended well? At times rping ends with 255 after
 # success: it destroys its channel while its thread may still use it (on the
 # stock library, too). The stock library then reads freed memory; this one
 # reports an unknown or closed channel.
-rping_well() {
+ended_well() {
 	[ "$1" = 0 ] || { [ "$1" = 255 ] &&
 		grep -qE '^rdma_get_cm_event: (Bad file descriptor|Invalid argument)' \
 			<<<"$2"; }

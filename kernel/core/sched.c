@@ -146,7 +146,8 @@ static void cmx_sched_user_idle(struct cmx_sched_user *user)
 
 /*
  * Returns a lookup with the key of @like that its user may join, or NULL. It is
- * a running one of any user, or a waiting one of the same user.
+ * a running one with few waiters, or one of the same user that no lookup
+ * follows: the waiters of followers are called last.
  */
 static struct cmx_sched_entity *
 cmx_sched_find(const struct cmx_sched_entity *like)
@@ -158,7 +159,8 @@ cmx_sched_find(const struct cmx_sched_entity *like)
 		if (entity->hash_value == like->hash_value &&
 		    ((entity->state == CMX_SCHED_RUNNING &&
 		      entity->count < CMX_SCHED_SHARED) ||
-		     uid_eq(entity->user->uid, like->user->uid)) &&
+		     (uid_eq(entity->user->uid, like->user->uid) &&
+		      list_empty(&entity->followers))) &&
 		    sched->ops->same(entity, like))
 			return entity;
 	}

@@ -144,6 +144,26 @@ static void lookup_many_waiters(struct kunit *test)
 	respond(test, 1, 3, 0);
 	for (i = 0; i < 3; i++)
 		expect_done(test, &callers[i], 0, i + 1);
+
+	/* Followers are called last: the leader's user stops at the limit, too. */
+	for (i = 0; i < 3; i++)
+		KUNIT_ASSERT_EQ(test, 0, query_send_as(&callers[i], 1, 4 + !i,
+						       1000 + i));
+	respond(test, 1, 1, 0);
+	l = fake_lookup(callers_fake.port[1]);
+	KUNIT_ASSERT_NOT_NULL(test, l);
+	KUNIT_EXPECT_EQ(test, queued(1), 0u);
+	KUNIT_EXPECT_FALSE(test, list_empty(&l->entity.followers));
+	KUNIT_ASSERT_EQ(test, 0, query_send_as(&callers[3], 1, 4, 1001));
+	KUNIT_EXPECT_EQ(test, queued(1), 0u);
+	l->entity.count = 1024;
+	KUNIT_ASSERT_EQ(test, 0, query_send_as(&callers[4], 1, 4, 1001));
+	KUNIT_EXPECT_EQ(test, queued(1), 1u);
+	cmx_sa_lookup_put(l);
+	respond(test, 1, 2, 0);
+	respond(test, 1, 3, 0);
+	for (i = 0; i < 5; i++)
+		expect_done(test, &callers[i], 0, i == 4 ? 3 : i ? 2 : 1);
 }
 
 /* A different query or port is a different request. */

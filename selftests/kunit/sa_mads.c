@@ -65,13 +65,12 @@ static void mads_due(struct kunit *test)
 	int i;
 
 	KUNIT_EXPECT_TRUE(test, cmx_sa_mads_due(l));
-	l->started_at = now - 3600 * HZ;
 	for (i = 0; i < 2; i++) {
 		m[i].generation = cmx_sa_port_generation(port_of());
-		m[i].sent_at = now;
+		m[i].sent_at = i ? now : now - 3600 * HZ;
 		KUNIT_EXPECT_TRUE(test, cmx_sa_mad_add(l, &m[i]));
 	}
-	/* It has been outstanding for an hour, and the last MAD for no time. */
+	/* The first MAD has been outstanding for an hour, the last for no time. */
 	KUNIT_EXPECT_TRUE(test, cmx_sa_mads_due(l));
 	port_of()->mads = 64;
 	KUNIT_EXPECT_FALSE(test, cmx_sa_mads_due(l));

@@ -64,14 +64,15 @@ static void cmx_sa_mads_thin(struct cmx_sa_lookup *l)
  */
 bool cmx_sa_mads_due(const struct cmx_sa_lookup *l)
 {
-	const struct cmx_sa_mad *last;
+	const struct cmx_sa_mad *first, *last;
 
 	if (l->port->mads < cmx_sa_mads_many() || list_empty(&l->mads) ||
 	    list_is_singular(&l->mads))
 		return true;
+	first = list_first_entry(&l->mads, struct cmx_sa_mad, node);
 	last = list_last_entry(&l->mads, struct cmx_sa_mad, node);
 	return last->generation != cmx_sa_cache_generation(&l->port->cache) ||
-	       time_after_eq(jiffies, 2 * last->sent_at - l->started_at);
+	       time_after_eq(jiffies, 2 * last->sent_at - first->sent_at);
 }
 
 /*

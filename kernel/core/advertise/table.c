@@ -241,8 +241,8 @@ int cmx_service_init(void)
 	cmx_record_wq = alloc_workqueue("rdma_cmx_service", WQ_UNBOUND, 0);
 	if (!cmx_record_wq)
 		return -ENOMEM;
-	cmx_service_call_wq = alloc_workqueue("rdma_cmx_service_call",
-					      WQ_UNBOUND | WQ_MEM_RECLAIM, 1);
+	cmx_service_call_wq = alloc_ordered_workqueue("rdma_cmx_service_call",
+						      WQ_MEM_RECLAIM);
 	if (cmx_service_call_wq)
 		return 0;
 	destroy_workqueue(cmx_record_wq);

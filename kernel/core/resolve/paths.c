@@ -325,7 +325,7 @@ void cmx_paths_start(struct cmx_paths *r, struct cmx_query_user *user,
 	u32 i, count;
 	u8 state;
 
-	cmx_sa_requests_begin(&r->requests, r->h->holder, done,
+	cmx_sa_requests_begin(&r->requests, r->h->uid, done,
 			      cmx_paths_stopped);
 	/*
 	 * All of them count, or none: cmx_paths_follow() drops those that wait

@@ -82,7 +82,6 @@ int cmx_request_parse(struct cmx_request *r,
 		return ret;
 	r->hints.uid = caller->kernel ? cmx_kernel_uid(r->hints.net) :
 					caller->uid;
-	r->hints.holder = r->hints.uid;
 	r->hints.locked = caller->locked;
 	if (attr->flags & RDMA_CMX_AI_SA) {
 		r->step = CMX_STEP_SERVICES;

@@ -70,8 +70,7 @@ struct sa_path_rec;
 /**
  * struct cmx_hints - checked attributes of a query, without its name
  * @net: of the caller; the owner of the hints has a reference
- * @uid: of the caller; cmx_request_parse() sets it
- * @holder: user that SA responses are charged to; likewise
+ * @uid: user that SA queries and responses count for; cmx_request_parse() sets it
  * @flags: RDMA_CMX_AI_*
  * @family: AF_INET, AF_INET6; AF_IB only with RAI_FAMILY; 0: any
  * @qp_type: of the caller, or implied by @port_space; 0: RC and then UD
@@ -98,7 +97,6 @@ struct sa_path_rec;
 struct cmx_hints {
 	struct net *net;
 	kuid_t uid;
-	kuid_t holder;
 	u32 flags;
 	sa_family_t family;
 	u32 qp_type;

@@ -259,9 +259,8 @@ static void cmx_query_run(struct rdma_cmx_query *q)
 }
 
 /*
- * The deadline of a query that waits for SAs. It runs in a job of the user,
- * since it may wait for the code that starts the SA queries, which is the
- * user's.
+ * The deadline of a query that waits for SAs. It runs in a job of the user, who
+ * chooses the number of requests that it visits.
  */
 static void cmx_query_late(struct cmx_job *job)
 {

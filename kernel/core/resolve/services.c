@@ -219,7 +219,7 @@ void cmx_services_start(struct cmx_services *s, const struct cmx_hints *h,
 
 	s->started = true;
 	s->requests.failed = failed;
-	cmx_sa_requests_begin(&s->requests, h->holder, done,
+	cmx_sa_requests_begin(&s->requests, h->uid, done,
 			      cmx_services_stopped);
 	for (i = 0; i < s->count; i++) {
 		atomic_inc(&s->requests.pending);

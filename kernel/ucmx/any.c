@@ -21,8 +21,12 @@
 
 #include "any.h"
 
-/* Up to so many entries need little more memory than the id itself. */
+/*
+ * A result with up to so many entries, and path records of all of them, needs
+ * little more memory than the id itself.
+ */
 #define UCMX_ANY_SMALL	16
+#define UCMX_ANY_PATHS	(4 * UCMX_ANY_SMALL)
 
 /* Handler of the winner until the id has taken it over */
 static int ucmx_any_event(struct rdma_cm_id *cm, struct rdma_cm_event *e)
@@ -300,6 +304,17 @@ static int ucmx_any_reserve(struct ucmx_id *id, const struct ucmx_any *any)
 	       ucmx_event_reserve(id, UCMX_SLOT_DISCONNECT);
 }
 
+static bool ucmx_any_is_large(const struct rdma_cmx_result *res)
+{
+	u32 i, paths = 0;
+
+	if (res->count > UCMX_ANY_SMALL)
+		return true;
+	for (i = 0; i < res->count; i++)
+		paths += res->entries[i].route_count;
+	return paths > UCMX_ANY_PATHS;
+}
+
 /*
  * Starts a race of a command. The id's mutex is held. After an error the object
  * of the race before counts as it did.
@@ -314,7 +329,7 @@ int ucmx_any_start(struct ucmx_id *id, struct ucmx_any *any)
 		ret = ucmx_any_charge(id);
 	if (ret)
 		return ret;
-	ucmx_any_count(id, true, any->result->count > UCMX_ANY_SMALL);
+	ucmx_any_count(id, true, ucmx_any_is_large(any->result));
 	ret = ucmx_any_launch(id, any, GFP_KERNEL_ACCOUNT);
 	if (ret)
 		ucmx_any_count(id, false, before);

@@ -134,7 +134,8 @@ enum {
  * @max_requests: out: unfinished resolutions of one context; above it: EAGAIN
  * @max_user_requests: out: resolutions of one user, in all contexts, that are
  *	unfinished or whose result was not taken; above it: EAGAIN. Ids count,
- *	too, if their last RESOLVE_ANY had a result of more than 16 entries
+ *	too, if their last RESOLVE_ANY had a result of more than 16 entries,
+ *	or 64 path records
  * @max_events: out: unread events of one context; at this limit a command that
  *	ends with an event fails with EAGAIN
  * @max_backlog: out: unread connection requests of one listening id, with

@@ -365,9 +365,9 @@ struct rdma_cmx_any_qp {
  * RDMA_CMX_ANY_NEXT. ENODEV: the id has lost its device.
  *
  * The command counts as one resolution until its event. If the result has more
- * than 16 entries, it counts for max_user_requests until the id ends or another
- * RESOLVE_ANY replaces the report of QUERY_CANDIDATES. RDMA_CMX_ANY_NEXT does
- * not count once more then.
+ * than 16 entries, or 64 path records, it counts for max_user_requests until the
+ * id ends or another RESOLVE_ANY replaces the report of QUERY_CANDIDATES.
+ * RDMA_CMX_ANY_NEXT does not count once more then.
  */
 struct rdma_cmx_resolve_any {
 	__u32 size;

@@ -485,15 +485,20 @@ static void report(struct rdma_cmx_service *s,
 static void advertise_report(struct kunit *test)
 {
 	struct task_struct *thread;
+	struct rdma_cmx_service *s;
 
 	if (!IS_ENABLED(CONFIG_DEBUG_MUTEXES))
 		kunit_skip(test, "needs CONFIG_DEBUG_MUTEXES");
 	callback = report;
 	advertise(test);
+	s = service;
 	set(test, PKEY);
 	KUNIT_ASSERT_NE(test, 0ul,
 			wait_for_completion_timeout(&report_began, KUNIT_WAIT));
 	thread = caller_new(test, withdraw);
+	wake_up_process(thread);
+	/* From then on it waits for the callback alone. */
+	KUNIT_EXPECT_TRUE(test, WAIT_FOR(!READ_ONCE(s->event)));
 	caller_waits(test, thread);
 	complete_all(&report_may_end);
 	caller_end(test, thread);

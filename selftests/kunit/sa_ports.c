@@ -100,7 +100,7 @@ static void ports_exit(struct kunit *test)
 	if (wq)
 		destroy_workqueue(wq);
 	wq = NULL;
-	if (slow.ibdev)
+	if (slow.ibdev && slow.port[1])
 		ports_end_reads();
 	WRITE_ONCE(fake_read, NULL);
 	fake_down(&other);

@@ -36,6 +36,11 @@ used() {
 	[[ $out == *" used" ]]
 }
 
+# Each port has all its subscriptions: between two of them it has no query.
+settled() {
+	[ "$(counter sa_subscribed_paths)" = 4 ] && no_lookups
+}
+
 # resolve: with a new port; sets $found, entries with a path, and $sent, queries
 # for them
 resolve() {
@@ -155,7 +160,7 @@ ok "OpenSM without -Q does not support QoS" wait_for 90 sends 1
 
 # Each sweep of OpenSM would set the LID of the SA again. While it is paused, a
 # query of another port would not end.
-ok "no query is outstanding" wait_for 90 no_lookups
+ok "no query is outstanding" wait_for 90 settled
 sm_pause
 fake_responds "QoS" 2 -c 2 good
 fake_responds "no QoS" 1 -c 0x7fffffd good

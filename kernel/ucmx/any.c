@@ -398,6 +398,7 @@ static int ucmx_any_first(struct ucmx_id *id,
 	spin_lock(&id->lock);
 	old = id->any;
 	id->any = any;
+	ucmx_result_raced(id);
 	spin_unlock(&id->lock);
 	ucmx_any_free(old);
 	return 0;

@@ -38,7 +38,7 @@ MODULE_PARM_DESC(max_requests,
 unsigned int ucmx_max_user_requests = 16384;
 module_param_named(max_user_requests, ucmx_max_user_requests, uint, 0644);
 MODULE_PARM_DESC(max_user_requests,
-		 "Maximum resolutions of one user that are unfinished or whose result was not taken, and ids that keep a result of more than 16 entries, or 64 path records (default 16384)");
+		 "Maximum resolutions of one user that are unfinished or whose result was not used, and ids that keep a result of more than 16 entries, or 64 path records (default 16384)");
 
 unsigned int ucmx_max_events = 65536;
 module_param_named(max_events, ucmx_max_events, uint, 0644);

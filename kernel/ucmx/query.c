@@ -8,7 +8,7 @@
  * A resolution is outstanding until a reader has received its event. Its object
  * stays, with the result, until the next resolution or the end of the id. It
  * counts for its file until it has finished, and for the file's user until the
- * result is taken, or freed with the object.
+ * result is taken, raced (any.c), or freed with the object.
  */
 #include <linux/slab.h>
 #include <net/net_namespace.h>
@@ -307,6 +307,12 @@ struct rdma_cmx_result *ucmx_result_get(struct ucmx_id *id)
 		kref_get(&res->ref);
 	spin_unlock(&id->lock);
 	return res;
+}
+
+/* A race counts for the result of @id from now on. The id's lock is held. */
+void ucmx_result_raced(struct ucmx_id *id)
+{
+	ucmx_query_uncharge(id->query);
 }
 
 /* The limits of the request of a result. The id's mutex is held. */

@@ -133,7 +133,7 @@ enum {
  * @max_ids: out: ids, memberships and services of one context; above it: EMFILE
  * @max_requests: out: unfinished resolutions of one context; above it: EAGAIN
  * @max_user_requests: out: resolutions of one user, in all contexts, that are
- *	unfinished or whose result was not taken; above it: EAGAIN. Ids count,
+ *	unfinished or whose result was not used; above it: EAGAIN. Ids count,
  *	too, if their last RESOLVE_ANY had a result of more than 16 entries,
  *	or 64 path records
  * @max_events: out: unread events of one context; at this limit a command that

@@ -364,10 +364,11 @@ struct rdma_cmx_any_qp {
  * has changed. EBUSY: a race is outstanding, or a resolution with
  * RDMA_CMX_ANY_NEXT. ENODEV: the id has lost its device.
  *
- * The command counts as one resolution until its event. If the result has more
- * than 16 entries, or 64 path records, it counts for max_user_requests until the
- * id ends or another RESOLVE_ANY replaces the report of QUERY_CANDIDATES.
- * RDMA_CMX_ANY_NEXT does not count once more then.
+ * The command counts as one resolution until its event. After that it counts for
+ * max_user_requests only if the result has more than 16 entries, or 64 path
+ * records: until the id ends or another RESOLVE_ANY replaces the report of
+ * QUERY_CANDIDATES. RDMA_CMX_ANY_NEXT does not count once more then. The result
+ * itself does not count any more, taken or not.
  */
 struct rdma_cmx_resolve_any {
 	__u32 size;

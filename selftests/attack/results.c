@@ -504,18 +504,6 @@ TEST_F(results, raced_again)
 	close(fd);
 }
 
-/* A file of another user: the real one counts. */
-static int other_open(void)
-{
-	int fd = -1;
-
-	if (!setreuid(65534, 0)) {
-		fd = dev_open(O_NONBLOCK);
-		setreuid(0, 0);
-	}
-	return fd;
-}
-
 /* What a large result counts moves with its id, while it races and later. */
 TEST_F(results, raced_and_moved)
 {
@@ -527,7 +515,7 @@ TEST_F(results, raced_and_moved)
 	ASSERT_LT(0, self->user_requests);
 	fd[0] = dev_open(O_NONBLOCK);
 	fd[1] = dev_open(O_NONBLOCK);
-	fd[2] = other_open();
+	fd[2] = other_user_open();
 	ASSERT_LE(0, fd[2]);
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, number_set(USER_REQUESTS, self->user_requests));

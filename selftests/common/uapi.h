@@ -28,6 +28,8 @@ int query_result(int fd);
 bool number_gone(const char *path);
 
 int user_become(uid_t uid);
+/* Opens the device without blocking, for another user: the real one counts. */
+int other_user_open(void);
 /*
  * The calling thread acts as an ordinary user: between user_enter() and
  * user_leave() each right of the kernel's is the user's, and so are threads and

@@ -4,6 +4,7 @@
  * the library gives later, deadlines, limits, migration.
  */
 #include "addrinfo.h"
+#include "uapi.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -492,25 +493,13 @@ TEST_F(addrinfo, migrate)
 	close(to);
 }
 
-/* A file of another user: the real one counts. */
-static int other_open(void)
-{
-	int fd = -1;
-
-	if (!setreuid(65534, 0)) {
-		fd = dev_open(O_NONBLOCK);
-		setreuid(0, 0);
-	}
-	return fd;
-}
-
 /* A request does not move to a user who has as many as are allowed. */
 TEST_F(addrinfo, migrate_to_a_user_at_the_limit)
 {
 	struct rdma_cmx_id_migrate arg = { .id = self->id, .src_fd = self->fd };
 	long old = number_get(MAX_USER_REQUESTS);
 	union event_buf buf;
-	int to = other_open();
+	int to = other_user_open();
 	uint32_t id;
 
 	ASSERT_LT(0, old);
@@ -537,7 +526,7 @@ TEST_F(addrinfo, migrate_a_taken_result)
 	long file = number_get(MAX_REQUESTS);
 	union event_buf buf;
 	uint64_t space[512];
-	int to = other_open();
+	int to = other_user_open();
 	uint32_t id, len;
 
 	ASSERT_LT(0, old);

@@ -7,6 +7,7 @@
  *
  * Locks, outermost first:
  *   fab_plug_mutex   plugging and unplugging of devices
+ *   fab_qp.mad_lock  the only sender of QP0 or QP1; ib_mad posts with locks held
  *   qp->r_lock, qp->s_hlock, qp->s_lock   rdmavt's, of one QP, in this order
  *   fab_lock         state of subnet management: the switch's tables, the
  *                    state, LID and partitions of every port, the cables
@@ -196,12 +197,14 @@ struct fab_packet {
  * struct fab_qp - rdmavt's qp->priv, zeroed at creation
  * @qp:		the QP
  * @send:	its send work
+ * @mad_lock:	QP0 and QP1: one sender at a time
  * @rx_from:	RC and UC: the peer whose message is being received; r_lock
  * @rx_kept:	UC: r_sge is a buffer for the next message; r_lock
  */
 struct fab_qp {
 	struct rvt_qp *qp;
 	struct work_struct send;
+	spinlock_t mad_lock;
 	struct rvt_qp *rx_from;
 	bool rx_kept;
 };
@@ -221,6 +224,12 @@ static inline struct fab_dev *fab_dev_of(struct ib_device *ibdev)
 static inline struct fab_qp *fab_qp_of(struct rvt_qp *qp)
 {
 	return qp->priv;
+}
+
+static inline bool fab_qp_is_mad(const struct rvt_qp *qp)
+{
+	return qp->ibqp.qp_type == IB_QPT_SMI ||
+	       qp->ibqp.qp_type == IB_QPT_GSI;
 }
 
 static inline bool fab_lid_is_mcast(u16 lid)
@@ -314,6 +323,7 @@ void fab_knobs_remove(void);
 
 /* ud.c: datagrams */
 void fab_ud_send(struct rvt_qp *qp);
+void fab_mad_send(struct rvt_qp *qp, bool posted);
 void fab_ud_receive(struct fab_dev *dev, struct fab_packet *packet);
 
 /* send.c: what all transports share */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Send queues: what all transports share.  Every send runs in its QP's work
- * item, without locks.
+ * item, without locks, but those of ib_mad, which run in their post.
  */
 
 #include "fabric.h"
@@ -83,6 +83,8 @@ static void fab_send_work(struct work_struct *work)
 
 	if (fab_qp_connected(qp))
 		fab_rc_send(qp);
+	else if (fab_qp_is_mad(qp))
+		fab_mad_send(qp, false);
 	else
 		fab_ud_send(qp);
 }
@@ -98,6 +100,22 @@ bool fab_send_schedule(struct rvt_qp *qp)
 {
 	return queue_work(fab_dev_of(qp->ibqp.device)->wq,
 			  &fab_qp_of(qp)->send);
+}
+
+/*
+ * At the end of a post.  A MAD is complete then: ib_mad may send a request again
+ * just before the response to the first one arrives.  If the second send were
+ * incomplete then, and the device were removed, ib_sa might use freed memory
+ * (stock-bugs.rst).
+ *
+ * Context: any, with locks of ib_mad, and none of the QP's.
+ */
+static bool fab_send_posted(struct rvt_qp *qp)
+{
+	if (!fab_qp_is_mad(qp))
+		return fab_send_schedule(qp);
+	fab_mad_send(qp, true);
+	return true;
 }
 
 /*
@@ -137,7 +155,7 @@ void fab_recv_complete(struct rvt_qp *qp, struct ib_wc *wc, bool solicited)
  * @wqe: the request, at s_last
  * @status: how it went
  *
- * Context: no lock is held.
+ * Context: no lock of the QP is held.
  */
 void fab_send_complete(struct rvt_qp *qp, struct rvt_swqe *wqe,
 		       enum ib_wc_status status)
@@ -172,6 +190,7 @@ static void *fab_qp_alloc(struct rvt_dev_info *rdi, struct rvt_qp *qp)
 		return ERR_PTR(-ENOMEM);
 	priv->qp = qp;
 	INIT_WORK(&priv->send, fab_send_work);
+	spin_lock_init(&priv->mad_lock);
 	return priv;
 }
 
@@ -183,9 +202,14 @@ static void fab_qp_free(struct rvt_dev_info *rdi, struct rvt_qp *qp)
 	qp->priv = NULL;
 }
 
+/* The QP is in RESET: later calls send nothing */
 static void fab_stop_send_queue(struct rvt_qp *qp)
 {
-	cancel_work_sync(&fab_qp_of(qp)->send);
+	struct fab_qp *fqp = fab_qp_of(qp);
+
+	cancel_work_sync(&fqp->send);
+	spin_lock_irq(&fqp->mad_lock);
+	spin_unlock_irq(&fqp->mad_lock);
 }
 
 /* No request is in progress after the end of the work item */
@@ -276,7 +300,7 @@ static void fab_notify_new_ah(struct ib_device *ibdev,
 void fab_send_ops(struct rvt_driver_provided *ops)
 {
 	ops->schedule_send = fab_send_schedule;
-	ops->schedule_send_no_lock = fab_send_schedule;
+	ops->schedule_send_no_lock = fab_send_posted;
 	ops->setup_wqe = fab_setup_wqe;
 	ops->do_send = fab_do_send;
 	ops->qp_priv_alloc = fab_qp_alloc;

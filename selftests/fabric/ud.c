@@ -51,7 +51,7 @@ static void fab_grh_fill(struct fab_dev *dev, struct fab_packet *packet,
 }
 
 static struct fab_packet *fab_ud_packet(struct rvt_qp *qp,
-					struct rvt_swqe *wqe)
+					struct rvt_swqe *wqe, gfp_t gfp)
 {
 	struct fab_dev *dev = fab_dev_of(qp->ibqp.device);
 	struct rdma_ah_attr *ah = rvt_get_swqe_ah_attr(wqe);
@@ -60,7 +60,7 @@ static struct fab_packet *fab_ud_packet(struct rvt_qp *qp,
 	u16 key_index = qp->s_pkey_index;
 	u32 qkey = rvt_get_swqe_remote_qkey(wqe);
 
-	packet = fab_packet_new(wqe->length, GFP_NOIO);
+	packet = fab_packet_new(wqe->length, gfp);
 	if (!packet)
 		return NULL;
 	fab_gather(packet, wqe);
@@ -89,37 +89,66 @@ static struct fab_packet *fab_ud_packet(struct rvt_qp *qp,
 	return packet;
 }
 
+/*
+ * Sends the oldest request. False: there is none, or not now.
+ * @later: without memory, leave it to the work item, which would lose it
+ */
+static bool fab_ud_send_one(struct rvt_qp *qp, gfp_t gfp, bool later)
+{
+	int ops = ib_rvt_state_ops[READ_ONCE(qp->state)];
+	struct fab_packet *packet;
+	struct rvt_swqe *wqe;
+
+	/* pairs with the barrier before s_head moves on */
+	if (qp->s_last == smp_load_acquire(&qp->s_head))
+		return false;
+	wqe = rvt_get_swqe_ptr(qp, qp->s_last);
+	if (ops & RVT_FLUSH_SEND) {
+		fab_send_complete(qp, wqe, IB_WC_WR_FLUSH_ERR);
+		return true;
+	}
+	if (!(ops & RVT_PROCESS_NEXT_SEND_OK))
+		return false;
+	packet = fab_ud_packet(qp, wqe, gfp);
+	if (!packet && later) {
+		fab_send_schedule(qp);
+		return false;
+	}
+	/* Complete it first: no response may be earlier (stock-bugs.rst) */
+	fab_send_complete(qp, wqe, IB_WC_SUCCESS);
+	if (packet)
+		fab_wire_send(fab_dev_of(qp->ibqp.device), packet);
+	return true;
+}
+
 /**
  * fab_ud_send - send what is in a datagram QP's send queue
- * @qp: the QP
+ * @qp: the QP, which is not of ib_mad
  *
  * Context: the QP's work item, no lock.
  */
 void fab_ud_send(struct rvt_qp *qp)
 {
-	struct fab_dev *dev = fab_dev_of(qp->ibqp.device);
-
-	for (;;) {
-		struct fab_packet *packet;
-		struct rvt_swqe *wqe;
-		int ops = ib_rvt_state_ops[READ_ONCE(qp->state)];
-
-		/* pairs with the barrier before s_head moves on */
-		if (qp->s_last == smp_load_acquire(&qp->s_head))
-			return;
-		wqe = rvt_get_swqe_ptr(qp, qp->s_last);
-		if (ops & RVT_FLUSH_SEND) {
-			fab_send_complete(qp, wqe, IB_WC_WR_FLUSH_ERR);
-			continue;
-		}
-		if (!(ops & RVT_PROCESS_NEXT_SEND_OK))
-			return;
-		packet = fab_ud_packet(qp, wqe);
-		if (packet)
-			fab_wire_send(dev, packet);
-		fab_send_complete(qp, wqe, IB_WC_SUCCESS);
+	while (fab_ud_send_one(qp, GFP_NOIO, false))
 		cond_resched();
-	}
+}
+
+/**
+ * fab_mad_send - send what is in the send queue of QP0 or QP1
+ * @qp: the QP
+ * @posted: from a post, not from the work item
+ *
+ * Context: any, no lock of the QP.
+ */
+void fab_mad_send(struct rvt_qp *qp, bool posted)
+{
+	struct fab_qp *fqp = fab_qp_of(qp);
+	unsigned long flags;
+
+	spin_lock_irqsave(&fqp->mad_lock, flags);
+	while (fab_ud_send_one(qp, GFP_ATOMIC, posted))
+		;
+	spin_unlock_irqrestore(&fqp->mad_lock, flags);
 }
 
 /* Equal but for membership, and one of the two is a full member */

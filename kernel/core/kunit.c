@@ -125,6 +125,7 @@ SHOW(cmx_sa_request_start);
 SHOW(cmx_sa_request_stop);
 SHOW(cmx_sa_requests_begin);
 SHOW(cmx_sa_requests_end);
+SHOW(cmx_sa_requests_enter);
 SHOW(cmx_sa_unwatch);
 SHOW(cmx_sa_walk_begin);
 SHOW(cmx_sa_watch);

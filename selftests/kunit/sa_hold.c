@@ -440,6 +440,29 @@ static void hold_stopped(struct kunit *test)
 	destroy_work_on_stack(&stop.work);
 }
 
+/* A stop while two threads start queries: the last one executes it. */
+static void hold_two_starters(struct kunit *test)
+{
+	struct set *s = &sets[0];
+
+	set_begin(s, ALICE, true);
+	set_query(s, ALICE, 1, 1);
+	atomic_inc(&s->requests.pending);
+	cmx_sa_requests_enter(&s->requests);
+	KUNIT_EXPECT_FALSE(test, cmx_sa_requests_stop(&s->requests));
+	cmx_sa_requests_end(&s->requests);
+	KUNIT_EXPECT_EQ(test, 0u, s->stops);
+	set_query(s, ALICE, 1, 2);
+	expect_error(test, s, 2, -ETIMEDOUT);
+	KUNIT_EXPECT_FALSE(test, completion_done(&s->done));
+	cmx_sa_requests_end(&s->requests);
+	KUNIT_EXPECT_EQ(test, 1u, s->stops);
+	set_wait(test, s);
+	expect_error(test, s, 1, -ETIMEDOUT);
+	set_release(s);
+	expect_held(test, ALICE, 0);
+}
+
 /* A container of root's, which maps no root: its user is not the kernel. */
 static void hold_container(struct kunit *test)
 {
@@ -505,6 +528,7 @@ static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(hold_whole),
 	KUNIT_CASE(hold_ends),
 	KUNIT_CASE(hold_stopped),
+	KUNIT_CASE(hold_two_starters),
 	KUNIT_CASE(hold_container),
 	KUNIT_CASE(hold_same_root),
 	{}

@@ -301,7 +301,7 @@ static void cmx_paths_resolved(struct cmx_paths *r, u32 lead, int status,
 {
 	struct mem_cgroup *old = set_active_memcg(r->memcg);
 
-	mutex_lock(&r->requests.lock);
+	cmx_sa_requests_enter(&r->requests);
 	cmx_paths_follow(r, lead, status, dgid);
 	set_active_memcg(old);
 	cmx_sa_requests_end(&r->requests);

@@ -5,11 +5,11 @@
  * cmx_sa_requests.pending counts outstanding queries, plus one for the code
  * that starts them, so that done() follows after all of them, completed or
  * stopped. Until done() runs, a response belongs to the code that stores it,
- * afterwards to the owner of all. Responses arrive without cmx_sa_requests.lock.
+ * afterwards to the owner of all.
  *
- * The code that starts queries holds the lock, possibly while it waits for
- * memory of a cgroup. A stop does not wait for it: the starter executes the
- * stop when it has released the lock.
+ * The code that starts queries may wait for memory of a cgroup. A stop does not
+ * wait for it: the last starter executes the stop. Two starters start different
+ * queries, and do not wait for each other.
  *
  * A response is charged to the holder of all while a request has it (hold.c). A
  * cached response needs no charge before the start: a call that ends with it
@@ -194,9 +194,9 @@ void cmx_sa_request_release(struct cmx_sa_request *request)
 /* The memory is uninitialised. A stop before the start finds 0. */
 void cmx_sa_requests_init(struct cmx_sa_requests *requests)
 {
-	mutex_init(&requests->lock);
+	atomic_set(&requests->starters, 0);
 	requests->stopped = false;
-	requests->stopping = false;
+	atomic_set(&requests->stopping, 0);
 	atomic_set(&requests->pending, 0);
 	requests->done = NULL;
 	requests->stop = NULL;
@@ -207,7 +207,7 @@ void cmx_sa_requests_init(struct cmx_sa_requests *requests)
 	INIT_LIST_HEAD(&requests->held);
 }
 
-/* Queries start between begin and end. */
+/* Queries start between this and cmx_sa_requests_end(). */
 void cmx_sa_requests_begin(struct cmx_sa_requests *requests, kuid_t holder,
 			   void (*done)(struct cmx_sa_requests *requests),
 			   void (*stop)(struct cmx_sa_requests *requests))
@@ -216,16 +216,22 @@ void cmx_sa_requests_begin(struct cmx_sa_requests *requests, kuid_t holder,
 	requests->stop = stop;
 	requests->holder = holder;
 	atomic_set(&requests->pending, 1);
-	mutex_lock(&requests->lock);
+	cmx_sa_requests_enter(requests);
+}
+
+/* As cmx_sa_requests_begin(), later. The caller has a share of pending. */
+void cmx_sa_requests_enter(struct cmx_sa_requests *requests)
+{
+	/* Before reads of stopped. Pairs with cmx_sa_requests_stop(). */
+	atomic_inc_return(&requests->starters);
 }
 
 /* Drops a share of pending. @requests may be freed when this returns. */
 void cmx_sa_requests_end(struct cmx_sa_requests *requests)
 {
-	mutex_unlock(&requests->lock);
-	/* Pairs with the barrier in cmx_sa_requests_stop(). */
-	smp_mb();
-	if (READ_ONCE(requests->stopped))
+	/* Before the read of stopped. Pairs with cmx_sa_requests_stop(). */
+	if (!atomic_dec_return(&requests->starters) &&
+	    READ_ONCE(requests->stopped))
 		requests->stop(requests);
 	cmx_sa_requests_put(requests);
 }
@@ -237,20 +243,17 @@ void cmx_sa_requests_end(struct cmx_sa_requests *requests)
  */
 bool cmx_sa_requests_stop(struct cmx_sa_requests *requests)
 {
-	bool first;
-
 	WRITE_ONCE(requests->stopped, true);
 	/*
-	 * Pairs with the barrier in cmx_sa_requests_end(): either this takes
-	 * the lock, or the code that has it finds the flag afterwards.
+	 * Pairs with the atomic operations on starters, which are barriers.
+	 * Either this finds no starter, and later ones find the flag, or the
+	 * last starter finds it.
 	 */
 	smp_mb();
-	if (!mutex_trylock(&requests->lock))
+	if (atomic_read_acquire(&requests->starters))
 		return false;
-	first = !requests->stopping && atomic_inc_not_zero(&requests->pending);
-	requests->stopping = true;
-	mutex_unlock(&requests->lock);
-	return first;
+	return !atomic_xchg(&requests->stopping, 1) &&
+	       atomic_inc_not_zero(&requests->pending);
 }
 
 void cmx_sa_requests_put(struct cmx_sa_requests *requests)

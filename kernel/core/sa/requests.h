@@ -5,7 +5,6 @@
 
 #include <linux/atomic.h>
 #include <linux/list.h>
-#include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
 
@@ -13,12 +12,12 @@
 
 /**
  * struct cmx_sa_requests - SA queries that are started together
- * @lock: held while queries are started; a stop tries it
- * @stopped: no more are started; set without the lock
- * @stopping: a caller has stopped them, by the lock
+ * @starters: threads that start queries
+ * @stopped: no more are started
+ * @stopping: a caller has stopped them
  * @pending: number without a response, plus one during the start
  * @done: called once when @pending becomes 0, in process context without locks
- * @stop: executes a stop that found @lock taken, in process context without
+ * @stop: executes a stop that found @starters, in process context without
  *	locks; it calls cmx_sa_requests_stop() again
  * @holder: user that responses are charged to, INVALID_UID: the kernel
  * @failed: NULL, or: a refused response makes the others useless. They are
@@ -29,9 +28,9 @@
  * @held: with @failed: requests with a response
  */
 struct cmx_sa_requests {
-	struct mutex lock;	/* held by the code that starts queries */
+	atomic_t starters;
+	atomic_t stopping;
 	bool stopped;
-	bool stopping;
 	atomic_t pending;
 	void (*done)(struct cmx_sa_requests *requests);
 	void (*stop)(struct cmx_sa_requests *requests);
@@ -78,6 +77,7 @@ void cmx_sa_requests_init(struct cmx_sa_requests *requests);
 void cmx_sa_requests_begin(struct cmx_sa_requests *requests, kuid_t holder,
 			   void (*done)(struct cmx_sa_requests *requests),
 			   void (*stop)(struct cmx_sa_requests *requests));
+void cmx_sa_requests_enter(struct cmx_sa_requests *requests);
 void cmx_sa_requests_end(struct cmx_sa_requests *requests);
 bool cmx_sa_requests_stop(struct cmx_sa_requests *requests);
 void cmx_sa_requests_put(struct cmx_sa_requests *requests);

@@ -13,8 +13,8 @@
  * In each directory a file uses those below it in the list of its header.
  *
  * This directory has counters (stats.h), shared lookups and their queue slots
- * (sched.h), socket addresses (addr.c), and the module's entry (main.c), which
- * includes the headers of all.
+ * (sched.h), users and their jobs (users.h), socket addresses (addr.c), and the
+ * module's entry (main.c), which includes the headers of all.
  */
 #ifndef CMX_CORE_H
 #define CMX_CORE_H

@@ -36,29 +36,29 @@ static void job_run(struct cmx_job *job)
 		complete(&over);
 }
 
-static struct cmx_query_user *jobs_start(struct kunit *test)
+static struct cmx_user *jobs_start(struct kunit *test)
 {
-	struct cmx_query_user *user;
+	struct cmx_user *user;
 	int i;
 
 	init_completion(&begun);
 	init_completion(&go);
 	init_completion(&over);
 	ran = 0;
-	user = cmx_query_user_get(&cmx_connect_users, KUIDT_INIT(UID), false,
+	user = cmx_user_get(&cmx_connect_users, KUIDT_INIT(UID), false,
 				  GFP_KERNEL_ACCOUNT);
 	KUNIT_ASSERT_NOT_NULL(test, user);
 	for (i = 0; i < JOBS; i++) {
 		jobs[i].job.run = job_run;
 		jobs[i].number = i;
-		cmx_query_user_run(user, &jobs[i].job);
+		cmx_user_run(user, &jobs[i].job);
 		if (!i)
 			wait_for_completion(&begun);
 	}
 	return user;
 }
 
-static void jobs_end(struct kunit *test, struct cmx_query_user *user,
+static void jobs_end(struct kunit *test, struct cmx_user *user,
 		     const int *expected)
 {
 	int i;
@@ -68,7 +68,7 @@ static void jobs_end(struct kunit *test, struct cmx_query_user *user,
 			wait_for_completion_timeout(&over, KUNIT_WAIT));
 	for (i = 0; i < JOBS; i++)
 		KUNIT_EXPECT_EQ_MSG(test, order[i], expected[i], "%d", i);
-	cmx_query_user_put(user);
+	cmx_user_put(user);
 	/* The list is empty: the last job has left it. */
 	KUNIT_EXPECT_EQ(test, ran, JOBS);
 }
@@ -83,12 +83,12 @@ static void jobs_in_order(struct kunit *test)
 static void jobs_run_first(struct kunit *test)
 {
 	static const int expected[] = { 0, 3, 7, 1, 2, 4, 5, 6 };
-	struct cmx_query_user *user = jobs_start(test);
+	struct cmx_user *user = jobs_start(test);
 
-	cmx_query_user_run_first(user, &jobs[7].job);
-	cmx_query_user_run_first(user, &jobs[3].job);
+	cmx_user_run_first(user, &jobs[7].job);
+	cmx_user_run_first(user, &jobs[3].job);
 	/* It runs. */
-	cmx_query_user_run_first(user, &jobs[0].job);
+	cmx_user_run_first(user, &jobs[0].job);
 	jobs_end(test, user, expected);
 }
 
@@ -107,22 +107,22 @@ static void jobs_of_kernel(struct kunit *test)
 		{ KUIDT_INIT(0), true },
 		{ CMX_KERNEL_UID, true },
 	};
-	struct cmx_query_user *user[ARRAY_SIZE(of)], *again;
+	struct cmx_user *user[ARRAY_SIZE(of)], *again;
 	int i, j;
 
 	for (i = 0; i < ARRAY_SIZE(of); i++) {
-		user[i] = cmx_query_user_get(&cmx_query_users, of[i].uid,
+		user[i] = cmx_user_get(&cmx_query_users, of[i].uid,
 					     of[i].kernel, GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, user[i]);
 		for (j = 0; j < i; j++)
 			KUNIT_EXPECT_PTR_NE(test, user[i], user[j]);
 	}
 	for (i = 0; i < ARRAY_SIZE(of); i++) {
-		again = cmx_query_user_get(&cmx_query_users, of[i].uid,
+		again = cmx_user_get(&cmx_query_users, of[i].uid,
 					   of[i].kernel, GFP_KERNEL);
 		KUNIT_EXPECT_PTR_EQ(test, again, user[i]);
-		cmx_query_user_put(again);
-		cmx_query_user_put(user[i]);
+		cmx_user_put(again);
+		cmx_user_put(user[i]);
 	}
 }
 

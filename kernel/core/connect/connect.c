@@ -277,7 +277,7 @@ int rdma_cmx_connect_start_for(const struct rdma_cmx_connect_attr *attr,
 	c = cmx_connector_alloc(attr, context, done, context, given->gfp);
 	if (!c)
 		return -ENOMEM;
-	c->user = cmx_query_user_get(&cmx_connect_users, given->uid, false,
+	c->user = cmx_user_get(&cmx_connect_users, given->uid, false,
 				     given->gfp);
 	c->limited = given->limited;
 	c->own_dev = given->own_dev;

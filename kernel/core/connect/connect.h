@@ -14,7 +14,7 @@
  * rdma_cmx_connector.lock guards the state of a connect and of its candidates.
  * It nests inside the handler lock of an id and inside cmx_window_lock. It is
  * taken in process context only. Code under it decides and queues work. The
- * locks of resolve/user.c nest inside it.
+ * locks of users.c nest inside it.
  *
  * The work item of a candidate owns the candidate's id. It never runs twice at
  * the same time. The event handler of the id stores the event and queues the
@@ -178,7 +178,7 @@ struct rdma_cmx_connector {
 	struct kref ref;
 	refcount_t uses;
 	spinlock_t lock;		/* see above */
-	struct cmx_query_user *user;
+	struct cmx_user *user;
 	struct rdma_cmx_connect_attr attr;
 	struct net *net;
 	void *context;
@@ -269,6 +269,7 @@ void cmx_race_delay(struct work_struct *work);
 void cmx_race_share(struct rdma_cmx_connector *c);
 
 /* work.c */
+extern struct cmx_users cmx_connect_users;
 extern struct workqueue_struct *cmx_connect_timer_wq;
 void cmx_connect_item_init(struct cmx_connect_item *item,
 			   struct rdma_cmx_connector *c, work_func_t fn);

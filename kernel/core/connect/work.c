@@ -10,7 +10,7 @@
  * The timers use a work queue that memory reclaim does not delay. Work on ids
  * uses others, because rdma_destroy_id() flushes work queues that it does
  * delay: one queue for kernel consumers, and one that schedules by user
- * (resolve/user.c).
+ * (users.c).
  */
 #include <linux/err.h>
 #include <linux/export.h>
@@ -20,6 +20,7 @@
 
 #include "connect/connect.h"
 
+struct cmx_users cmx_connect_users = CMX_USERS_INIT(cmx_connect_users);
 static struct workqueue_struct *cmx_connect_wq;
 struct workqueue_struct *cmx_connect_timer_wq;
 
@@ -63,7 +64,7 @@ void cmx_connector_put(struct rdma_cmx_connector *c)
 	spin_unlock(&c->lock);
 	kvfree(tries);
 	rdma_cmx_query_put(c->query);
-	cmx_query_user_put(c->user);
+	cmx_user_put(c->user);
 	rdma_cmx_connect_put(c);
 }
 
@@ -106,7 +107,7 @@ void cmx_connect_queue(struct cmx_connect_item *item)
 		queued = item->queued;
 		item->queued = true;
 		if (!queued)
-			cmx_query_user_run(c->user, &item->job);
+			cmx_user_run(c->user, &item->job);
 	} else {
 		queued = !queue_work(cmx_connect_wq, &item->work);
 	}
@@ -121,7 +122,7 @@ void cmx_connect_queue(struct cmx_connect_item *item)
 void cmx_connect_run_first(struct cmx_connect_item *item)
 {
 	if (item->queued)
-		cmx_query_user_run_first(item->c->user, &item->job);
+		cmx_user_run_first(item->c->user, &item->job);
 }
 
 static void cmx_connect_disarm(struct rdma_cmx_connector *c,

@@ -68,7 +68,7 @@ MODULE_PARM_DESC(neigh_timeout_ms,
 struct cmx_neigh {
 	struct cmx_paths *paths;
 	struct list_head node;
-	struct cmx_query_user *user;
+	struct cmx_user *user;
 	u32 lead;
 	int status;
 	atomic_t ended;
@@ -86,7 +86,7 @@ static LIST_HEAD(cmx_neigh_users);	/* users that may start one */
 static unsigned int cmx_neigh_count;	/* outstanding */
 
 /* A user at the limit is not in the list. */
-static void cmx_neigh_user_list(struct cmx_query_user *user)
+static void cmx_neigh_user_list(struct cmx_user *user)
 {
 	if (list_empty(&user->neigh_node) &&
 	    !list_empty(&user->neigh_paths) &&
@@ -112,13 +112,13 @@ static void cmx_neigh_next(struct cmx_paths *r)
 /* The next query: removed from the lists, with r->next to start; or NULL */
 static struct cmx_paths *cmx_neigh_pick(void)
 {
-	struct cmx_query_user *user;
+	struct cmx_user *user;
 	struct cmx_paths *r;
 
 	if (list_empty(&cmx_neigh_users) ||
 	    cmx_neigh_count >= max(READ_ONCE(neighs_max), 1u))
 		return NULL;
-	user = list_first_entry(&cmx_neigh_users, struct cmx_query_user, neigh_node);
+	user = list_first_entry(&cmx_neigh_users, struct cmx_user, neigh_node);
 	r = list_first_entry(&user->neigh_paths, struct cmx_paths, wait);
 	list_del_init(&user->neigh_node);
 	list_del_init(&r->wait);
@@ -136,7 +136,7 @@ static void cmx_neigh_claim(struct cmx_paths *r, u32 lead)
 static void cmx_neigh_gate(struct cmx_neigh *n)
 {
 	if (refcount_dec_and_test(&n->gate))
-		queue_work(cmx_query_users.wq, &n->work);
+		queue_work(n->user->users->wq, &n->work);
 }
 
 static void cmx_neigh_end(struct cmx_neigh *n)
@@ -171,7 +171,7 @@ static void cmx_neigh_free(struct cmx_neigh *n)
 	cmx_neigh_user_list(n->user);
 	spin_unlock(&cmx_neigh_lock);
 	put_net(n->addr.net);
-	cmx_query_user_put(n->user);
+	cmx_user_put(n->user);
 	kfree(n);
 	cmx_stat_dec(live_neighs);
 	cmx_neighs_run();
@@ -207,7 +207,7 @@ static void cmx_neigh_work(struct work_struct *work)
 
 	if (r) {
 		/* The job frees @n. */
-		cmx_query_user_run(n->user, &n->job);
+		cmx_user_run(n->user, &n->job);
 		cmx_neighs_run();
 	} else {
 		cmx_neigh_free(n);
@@ -230,7 +230,7 @@ static void cmx_neigh_init(struct cmx_neigh *n, struct cmx_paths *r)
 	INIT_WORK(&n->work, cmx_neigh_work);
 	n->job.run = cmx_neigh_job;
 	n->user = r->user;
-	cmx_query_user_hold(n->user);
+	cmx_user_hold(n->user);
 	n->user->neighs++;
 	r->neigh_count++;
 	cmx_neigh_count++;
@@ -307,10 +307,10 @@ static void cmx_neighs_work_run(struct work_struct *work)
 
 static DECLARE_WORK(cmx_neighs_work, cmx_neighs_work_run);
 
-/* Queues the start of resolutions. */
-void cmx_neighs_kick(void)
+/* Queues the start of resolutions, with the jobs of @users. */
+void cmx_neighs_kick(const struct cmx_users *users)
 {
-	queue_work(cmx_query_users.wq, &cmx_neighs_work);
+	queue_work(users->wq, &cmx_neighs_work);
 }
 
 /* cmx_neighs_kick() starts the neighbours of @r. */

@@ -316,10 +316,11 @@ static void cmx_paths_stopped(struct cmx_sa_requests *requests)
  * Calls @done once, possibly before it returns. After cmx_paths_lead(), on
  * behalf of @user. @memcg must stay valid until @done is called.
  */
-void cmx_paths_start(struct cmx_paths *r, struct cmx_query_user *user,
+void cmx_paths_start(struct cmx_paths *r, struct cmx_user *user,
 		     struct mem_cgroup *memcg,
 		     void (*done)(struct cmx_sa_requests *requests))
 {
+	const struct cmx_users *users = NULL;
 	struct cmx_path_request *pr;
 	bool leads = false;
 	u32 i, count;
@@ -349,11 +350,13 @@ void cmx_paths_start(struct cmx_paths *r, struct cmx_query_user *user,
 		r->memcg = memcg;
 		r->resolved = cmx_paths_resolved;
 		r->user = user;
+		users = user->users;
 		cmx_neighs_start(r);
 	}
+	/* Then @r and @user may be free. */
 	cmx_sa_requests_end(&r->requests);
-	if (leads)
-		cmx_neighs_kick();
+	if (users)
+		cmx_neighs_kick(users);
 }
 
 /* Does not wait for a start, which executes the stop itself. */

@@ -66,7 +66,7 @@ struct cmx_paths {
 	struct mem_cgroup *memcg;
 	void (*resolved)(struct cmx_paths *r, u32 lead, int status,
 			 const union ib_gid *dgid);
-	struct cmx_query_user *user;
+	struct cmx_user *user;
 	u32 next;
 	u32 neigh_count;
 	struct list_head neighs;
@@ -94,7 +94,7 @@ int cmx_paths_init(struct cmx_paths *r, const struct cmx_hints *h,
 		   const struct cmx_dest *dests, u32 n);
 bool cmx_paths_cached(struct cmx_paths *r);
 int cmx_paths_lead(struct cmx_paths *r);
-void cmx_paths_start(struct cmx_paths *r, struct cmx_query_user *user,
+void cmx_paths_start(struct cmx_paths *r, struct cmx_user *user,
 		     struct mem_cgroup *memcg,
 		     void (*done)(struct cmx_sa_requests *requests));
 void cmx_paths_stop(struct cmx_paths *r);
@@ -107,7 +107,7 @@ void cmx_paths_release(struct cmx_paths *r);
 
 /* neigh.c */
 void cmx_neighs_start(struct cmx_paths *r);
-void cmx_neighs_kick(void);
+void cmx_neighs_kick(const struct cmx_users *users);
 void cmx_neighs_stop(struct cmx_paths *r);
 
 #endif /* CMX_RESOLVE_PATHS_H */

@@ -54,6 +54,7 @@ module_param_named(query_timeout_max_ms, cmx_query_timeout_max_ms, uint, 0644);
 MODULE_PARM_DESC(query_timeout_max_ms,
 		 "Maximum deadline of a query in ms (default 60000)");
 
+struct cmx_users cmx_query_users = CMX_USERS_INIT(cmx_query_users);
 struct workqueue_struct *cmx_call_wq;
 static struct workqueue_struct *cmx_deadline_wq;
 static struct workqueue_struct *cmx_free_wq;
@@ -63,7 +64,7 @@ static void cmx_query_free(struct rdma_cmx_query *q)
 	cmx_request_release(&q->req);
 	kfree(q->limits);
 	mem_cgroup_put(q->memcg);
-	cmx_query_user_put(q->user);
+	cmx_user_put(q->user);
 	if (q->req.hints.net)
 		put_net(q->req.hints.net);
 	kfree(q);
@@ -102,7 +103,7 @@ EXPORT_SYMBOL_GPL(rdma_cmx_query_put);
 void cmx_query_queue(struct rdma_cmx_query *q)
 {
 	kref_get(&q->ref);
-	cmx_query_user_run(q->user, &q->job);
+	cmx_user_run(q->user, &q->job);
 }
 
 /* Names and jobs of a kernel query in a container count for its owner. */
@@ -124,7 +125,7 @@ kuid_t cmx_query_uid(const struct rdma_cmx_query *q)
 int cmx_query_user_set(struct rdma_cmx_query *q)
 {
 	if (!q->user)
-		q->user = cmx_query_user_get(&cmx_query_users,
+		q->user = cmx_user_get(&cmx_query_users,
 					     cmx_query_uid(q), q->kernel,
 					     GFP_KERNEL_ACCOUNT);
 	return q->user ? 0 : -ENOMEM;

@@ -36,7 +36,7 @@ struct rdma_cmx_query {
 	struct ib_path_rec_data *limits;	/* req.hints.limits */
 	struct rdma_cmx_result *result;	/* from READY on */
 	struct cmx_sched_waiter waiter;
-	struct cmx_query_user *user;	/* set before it waits */
+	struct cmx_user *user;	/* set before it waits */
 	struct cmx_job job;		/* continues after a wait */
 	struct cmx_job stop;		/* runs at the deadline */
 	struct mem_cgroup *memcg;

@@ -26,7 +26,6 @@
  *	paths.c		path records of an InfiniBand port
  *	neigh.c		neighbours whose GID a path requires
  *	path_query.c	the SA query for a path
- *	user.c		schedules the work of queries among the users
  *	services.c	with RAI_SA, the services of the SAs
  *	numeric.c	a node that is a number; names/ has the others
  *	hints.c		validates the attributes
@@ -47,14 +46,13 @@
 
 #include <linux/list.h>
 #include <linux/spinlock.h>
-#include <linux/workqueue.h>
-#include <linux/xarray.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_verbs.h>
 
 #include "core.h"
 #include "names/names.h"
 #include "sa/requests.h"
+#include "users.h"
 
 struct dst_entry;
 struct net_device;
@@ -327,63 +325,8 @@ unsigned long cmx_device_removal_left(void);
 int cmx_device_init(void);
 void cmx_device_exit(void);
 
-/**
- * struct cmx_users - users of a work queue
- * @users: by uid; its lock guards their references
- * @wq: runs their jobs
- */
-struct cmx_users {
-	struct xarray users;
-	struct workqueue_struct *wq;
-};
-
-/**
- * struct cmx_job - work of a query that has waited, or of a connect
- * @node: in the jobs of the user
- * @run: the function; @job may be freed when it returns
- */
-struct cmx_job {
-	struct list_head node;
-	void (*run)(struct cmx_job *job);
-};
-
-/**
- * struct cmx_query_user - a user who has queries that wait, or connects
- * @users: all users of the work queue
- * @index: the uid, or the index of the kernel
- * @refs: references
- * @lock: guards @active and @jobs
- * @active: @work is queued or runs
- * @jobs: in the order of execution
- * @work: runs one job
- * @neighs: outstanding neighbour resolutions; the lock of neigh.c guards this
- *	and the fields below
- * @neigh_paths: queries that may start one
- * @neigh_node: in the users that may start one
- */
-struct cmx_query_user {
-	struct cmx_users *users;
-	unsigned long index;
-	unsigned int refs;
-	spinlock_t lock;		/* guards the jobs */
-	bool active;
-	struct list_head jobs;
-	struct work_struct work;
-	unsigned int neighs;
-	struct list_head neigh_paths;
-	struct list_head neigh_node;
-};
-
-/* user.c */
+/* query.c */
 extern struct cmx_users cmx_query_users;
-extern struct cmx_users cmx_connect_users;
-kuid_t cmx_kernel_uid(const struct net *net);
-struct cmx_query_user *cmx_query_user_get(struct cmx_users *users, kuid_t uid,
-					  bool kernel, gfp_t gfp);
-void cmx_query_user_hold(struct cmx_query_user *user);
-void cmx_query_user_put(struct cmx_query_user *user);
-void cmx_query_user_run(struct cmx_query_user *user, struct cmx_job *job);
-void cmx_query_user_run_first(struct cmx_query_user *user, struct cmx_job *job);
 
 /**
  * struct cmx_services - a query for the services of the SAs

@@ -92,7 +92,7 @@ static void cmx_query_services_failed(struct cmx_sa_requests *requests)
 	}
 	spin_unlock(&q->lock);
 	if (first)
-		cmx_query_user_run(q->user, &q->stop);
+		cmx_user_run(q->user, &q->stop);
 }
 
 /* As cmx_query_services_done(), for path records. */
@@ -294,7 +294,7 @@ static void cmx_query_deadline(struct work_struct *work)
 		/*
 		 * The job takes the reference. A query that waits has a user.
 		 */
-		cmx_query_user_run(q->user, &q->stop);
+		cmx_user_run(q->user, &q->stop);
 		return;
 	}
 	if (state <= CMX_QUERY_NAMES &&

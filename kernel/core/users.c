@@ -2,43 +2,38 @@
 /*
  * Users, who share a work queue fairly.
  *
- * A user object exists while a query of the user waits for names, SAs or
- * neighbours. The work of such a query after the wait is a job. One job of a
- * user runs at a time. A user with more jobs is queued again at the end of the
- * work queue after each. So a job waits for one job of each other user,
- * whatever their number of jobs. A job waits for the firmware of a port for a
- * short time only: all kernel consumers are one user, and all processes of root
- * are another. Kernel queries in containers are a user for each owner. A job that
- * the removal of a device waits for is the next of its user.
+ * Work for a user is a job. One job of a user runs at a time. A user with more
+ * jobs is queued again at the end of the work queue after each. So a job waits
+ * for one job of each other user, whatever their number of jobs.
  *
- * The work of users' connects is scheduled likewise, on a separate work queue:
- * it may sleep in rdma_cm. It delays no query, and only connects of the same
- * user.
+ * Queries have a work queue. A user object exists while a query of the user
+ * waits for names, SAs or neighbours, and a job continues it. A job waits for the
+ * firmware of a port for a short time only: all kernel consumers are one user,
+ * and all processes of root are another. Kernel queries in containers are a user
+ * for each owner. A job that the removal of a device waits for is the next of
+ * its user.
  *
- * The xarray's lock guards references, cmx_query_user.lock guards the jobs.
+ * Users' connects have a separate work queue: a job may sleep in rdma_cm. It
+ * delays no query, and only connects of the same user. The calls for services
+ * have another one.
+ *
+ * The xarray's lock guards references, cmx_user.lock guards the jobs.
  */
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
-#include "resolve/resolve.h"
+#include "sched.h"
 #include "user.h"
+#include "users.h"
 
-struct cmx_users cmx_query_users = {
-	.users = XARRAY_INIT(cmx_query_users.users, 0),
-};
-
-struct cmx_users cmx_connect_users = {
-	.users = XARRAY_INIT(cmx_connect_users.users, 0),
-};
-
-static void cmx_query_user_work(struct work_struct *work)
+static void cmx_user_work(struct work_struct *work)
 {
-	struct cmx_query_user *user = container_of(work, struct cmx_query_user, work);
+	struct cmx_user *user = container_of(work, struct cmx_user, work);
 	struct cmx_job *job;
 
 	spin_lock(&user->lock);
 	job = list_first_entry(&user->jobs, struct cmx_job, node);
-	/* For cmx_query_user_run_first() */
+	/* For cmx_user_run_first() */
 	list_del_init(&job->node);
 	spin_unlock(&user->lock);
 
@@ -50,11 +45,11 @@ static void cmx_query_user_work(struct work_struct *work)
 		queue_work(user->users->wq, &user->work);
 	spin_unlock(&user->lock);
 	/* The queued work item has another reference. */
-	cmx_query_user_put(user);
+	cmx_user_put(user);
 }
 
 /* The caller has a reference. */
-void cmx_query_user_hold(struct cmx_query_user *user)
+void cmx_user_hold(struct cmx_user *user)
 {
 	struct xarray *users = &user->users->users;
 
@@ -71,7 +66,7 @@ void cmx_query_user_hold(struct cmx_query_user *user)
  * wait for neither the kernel's jobs nor those of the owner's processes. A
  * machine of 32 bits has no index for it.
  */
-static unsigned long cmx_query_user_index(kuid_t uid, bool kernel)
+static unsigned long cmx_user_index(kuid_t uid, bool kernel)
 {
 	unsigned long index = __kuid_val(uid);
 
@@ -93,11 +88,10 @@ kuid_t cmx_kernel_uid(const struct net *net)
 					       cmx_user_of(net->user_ns);
 }
 
-static struct cmx_query_user *cmx_query_user_alloc(struct cmx_users *users,
-						   unsigned long index,
-						   gfp_t gfp)
+static struct cmx_user *cmx_user_alloc(struct cmx_users *users,
+				       unsigned long index, gfp_t gfp)
 {
-	struct cmx_query_user *user = kzalloc(sizeof(*user), gfp);
+	struct cmx_user *user = kzalloc(sizeof(*user), gfp);
 
 	if (!user)
 		return NULL;
@@ -108,7 +102,7 @@ static struct cmx_query_user *cmx_query_user_alloc(struct cmx_users *users,
 	INIT_LIST_HEAD(&user->jobs);
 	INIT_LIST_HEAD(&user->neigh_paths);
 	INIT_LIST_HEAD(&user->neigh_node);
-	INIT_WORK(&user->work, cmx_query_user_work);
+	INIT_WORK(&user->work, cmx_user_work);
 	return user;
 }
 
@@ -117,11 +111,11 @@ static struct cmx_query_user *cmx_query_user_alloc(struct cmx_users *users,
  * the kernel, whose jobs do not wait for those of root's processes. @gfp: that
  * of the caller, who may not wait for the user's cgroup.
  */
-struct cmx_query_user *cmx_query_user_get(struct cmx_users *users, kuid_t uid,
-					  bool kernel, gfp_t gfp)
+struct cmx_user *cmx_user_get(struct cmx_users *users, kuid_t uid, bool kernel,
+			      gfp_t gfp)
 {
-	unsigned long index = cmx_query_user_index(uid, kernel);
-	struct cmx_query_user *user, *fresh;
+	unsigned long index = cmx_user_index(uid, kernel);
+	struct cmx_user *user, *fresh;
 
 	xa_lock(&users->users);
 	user = xa_load(&users->users, index);
@@ -131,7 +125,7 @@ struct cmx_query_user *cmx_query_user_get(struct cmx_users *users, kuid_t uid,
 	if (user)
 		return user;
 
-	fresh = cmx_query_user_alloc(users, index, gfp);
+	fresh = cmx_user_alloc(users, index, gfp);
 	if (!fresh)
 		return NULL;
 	xa_lock(&users->users);
@@ -145,7 +139,7 @@ struct cmx_query_user *cmx_query_user_get(struct cmx_users *users, kuid_t uid,
 	return xa_is_err(user) ? NULL : user;
 }
 
-void cmx_query_user_put(struct cmx_query_user *user)
+void cmx_user_put(struct cmx_user *user)
 {
 	struct xarray *users;
 	bool last;
@@ -163,9 +157,9 @@ void cmx_query_user_put(struct cmx_query_user *user)
 }
 
 /* @job, which is in no list, has a reference of @user until it has run. */
-void cmx_query_user_run(struct cmx_query_user *user, struct cmx_job *job)
+void cmx_user_run(struct cmx_user *user, struct cmx_job *job)
 {
-	cmx_query_user_hold(user);
+	cmx_user_hold(user);
 	spin_lock(&user->lock);
 	list_add_tail(&job->node, &user->jobs);
 	if (!user->active) {
@@ -176,10 +170,10 @@ void cmx_query_user_run(struct cmx_query_user *user, struct cmx_job *job)
 }
 
 /*
- * Makes @job, which has been passed to cmx_query_user_run(), the next of @user.
+ * Makes @job, which has been passed to cmx_user_run(), the next of @user.
  * Has no effect once it runs. The caller guarantees that @job exists.
  */
-void cmx_query_user_run_first(struct cmx_query_user *user, struct cmx_job *job)
+void cmx_user_run_first(struct cmx_user *user, struct cmx_job *job)
 {
 	spin_lock(&user->lock);
 	if (!list_empty(&job->node))

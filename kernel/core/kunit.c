@@ -134,6 +134,8 @@ SHOW(cmx_sa_requests_put);
 SHOW(cmx_sa_requests_stop);
 SHOW(cmx_sa_services_changed);
 SHOW(cmx_sa_share_of);
+SHOW(cmx_service_call);
+SHOW(cmx_service_callers);
 SHOW(cmx_service_lock);
 SHOW(cmx_service_query);
 SHOW(cmx_slot_get);

@@ -88,6 +88,18 @@ kuid_t cmx_kernel_uid(const struct net *net)
 					       cmx_user_of(net->user_ns);
 }
 
+/*
+ * The same for their services and queries for ServiceRecords. Those of consumers
+ * outside of containers count separately, so that other queries do not wait for
+ * them.
+ */
+kuid_t cmx_services_uid(const struct net *net)
+{
+	kuid_t uid = cmx_kernel_uid(net);
+
+	return uid_eq(uid, CMX_KERNEL_UID) ? CMX_SERVICES_UID : uid;
+}
+
 static struct cmx_user *cmx_user_alloc(struct cmx_users *users,
 				       unsigned long index, gfp_t gfp)
 {

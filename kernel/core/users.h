@@ -61,6 +61,7 @@ struct cmx_user {
 };
 
 kuid_t cmx_kernel_uid(const struct net *net);
+kuid_t cmx_services_uid(const struct net *net);
 struct cmx_user *cmx_user_get(struct cmx_users *users, kuid_t uid, bool kernel,
 			      gfp_t gfp);
 void cmx_user_hold(struct cmx_user *user);

@@ -7,6 +7,8 @@
 #include <linux/user_namespace.h>
 #include <net/net_namespace.h>
 
+#include "advertise/advertise.h"
+#include "connect/connect.h"
 #include "resolve/resolve.h"
 #include "kunit.h"
 
@@ -147,11 +149,83 @@ static void jobs_kernel_uid(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, uid_eq(cmx_kernel_uid(net), CMX_KERNEL_UID));
 }
 
+struct turn {
+	struct work_struct work;
+	struct rdma_cmx_service service;	/* has a caller only */
+};
+
+static struct turn *turns[4];		/* the calls, in the order of execution */
+static unsigned int turns_taken;
+
+static void turn_take(void *arg)
+{
+	turns[turns_taken++] = arg;
+}
+
+static void turn_work(struct work_struct *work)
+{
+	struct turn *turn = container_of(work, struct turn, work);
+
+	cmx_service_call(&turn->service, turn_take, turn);
+}
+
+static unsigned int jobs_of(struct cmx_user *user)
+{
+	struct list_head *node;
+	unsigned int n = 0;
+
+	spin_lock(&user->lock);
+	list_for_each(node, &user->jobs)
+		n++;
+	spin_unlock(&user->lock);
+	return n;
+}
+
+/* A user's call for a service waits for one of another user, who has several. */
+static void jobs_service_calls(struct kunit *test)
+{
+	struct cmx_user *user[2];
+	struct turn *turn;
+	int i;
+
+	turn = kunit_kcalloc(test, ARRAY_SIZE(turns), sizeof(*turn), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, turn);
+	for (i = 0; i < 2; i++) {
+		user[i] = cmx_user_get(&cmx_service_callers,
+				       KUIDT_INIT(UID + i), false, GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, user[i]);
+	}
+	turns_taken = 0;
+	mutex_lock(&cmx_service_lock);
+	for (i = 0; i < ARRAY_SIZE(turns); i++) {
+		turn[i].service.caller = user[i == 3];
+		INIT_WORK(&turn[i].work, turn_work);
+		queue_work(system_unbound_wq, &turn[i].work);
+		/* The first one runs, and waits for the lock. */
+		if (i < 3)
+			KUNIT_EXPECT_TRUE(test, WAIT_FOR(READ_ONCE(user[0]->active) &&
+							 jobs_of(user[0]) == i));
+		else
+			KUNIT_EXPECT_TRUE(test, WAIT_FOR(jobs_of(user[1]) == 1));
+	}
+	mutex_unlock(&cmx_service_lock);
+	for (i = 0; i < ARRAY_SIZE(turns); i++)
+		flush_work(&turn[i].work);
+	KUNIT_EXPECT_EQ(test, 4u, turns_taken);
+	KUNIT_EXPECT_PTR_EQ(test, turns[0], &turn[0]);
+	KUNIT_EXPECT_PTR_EQ(test, turns[1], &turn[3]);
+	KUNIT_EXPECT_PTR_EQ(test, turns[2], &turn[1]);
+	KUNIT_EXPECT_PTR_EQ(test, turns[3], &turn[2]);
+	for (i = 0; i < 2; i++)
+		cmx_user_put(user[i]);
+}
+
 static struct kunit_case jobs_cases[] = {
 	KUNIT_CASE(jobs_in_order),
 	KUNIT_CASE(jobs_run_first),
 	KUNIT_CASE(jobs_of_kernel),
 	KUNIT_CASE(jobs_kernel_uid),
+	KUNIT_CASE(jobs_service_calls),
 	{}
 };
 

@@ -35,6 +35,7 @@
 
 #include "core.h"
 #include "sa/sa.h"
+#include "users.h"
 
 #define CMX_SERVICE_NAME_SIZE	(RDMA_CMX_MAX_SERVICE + 1)
 #define CMX_SERVICE_DATA_SIZE	64
@@ -46,6 +47,7 @@
  * @records: its records
  * @net: network namespace of its ports, with a reference
  * @uid: user that its queries count for
+ * @caller: user whose jobs its calls are, with a reference
  * @counted: it counts for the user's limit
  * @confined: only on devices of namespaces that the owner of @net owns
  * @withdrawn: only its records hold it
@@ -68,6 +70,7 @@ struct rdma_cmx_service {
 	struct list_head records;
 	struct net *net;
 	kuid_t uid;
+	struct cmx_user *caller;
 	bool counted;
 	bool confined;
 	bool withdrawn;
@@ -181,13 +184,15 @@ static inline bool cmx_same_partition(u16 a, u16 b)
 }
 
 /* table.c; functions with "Under the lock" require cmx_service_lock */
+extern struct cmx_users cmx_service_callers;
 extern unsigned int cmx_services_per_user, cmx_services_max;
 extern struct mutex cmx_service_lock;
 extern DECLARE_HASHTABLE(cmx_service_table, CMX_SERVICES_BITS);
 extern wait_queue_head_t cmx_service_wait;
 void cmx_service_wake(void);
 void cmx_service_put(struct rdma_cmx_service *s);
-void cmx_service_call(void (*fn)(void *arg), void *arg);
+void cmx_service_call(struct rdma_cmx_service *s, void (*fn)(void *arg),
+		      void *arg);
 void cmx_service_report(struct rdma_cmx_service *s,
 			const struct rdma_cmx_service_event *event);
 bool cmx_service_claimed(const struct cmx_port_record *record, u16 pkey,

@@ -247,13 +247,23 @@ static int cmx_service_check(const struct rdma_cmx_service_attr *attr)
 }
 
 static struct rdma_cmx_service *
-cmx_service_alloc(const struct rdma_cmx_service_attr *attr)
+cmx_service_alloc(const struct rdma_cmx_service_attr *attr, kuid_t uid,
+		  bool user)
 {
 	struct rdma_cmx_service *s;
 
 	s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
 	if (!s)
 		return NULL;
+	s->uid = user ? uid : cmx_services_uid(attr->net);
+	s->counted = user;
+	s->confined = user;
+	s->caller = cmx_user_get(&cmx_service_callers, s->uid, !user,
+				 GFP_KERNEL_ACCOUNT);
+	if (!s->caller) {
+		kfree(s);
+		return NULL;
+	}
 	refcount_set(&s->ref, 1);
 	INIT_LIST_HEAD(&s->records);
 	mutex_init(&s->report_lock);
@@ -290,22 +300,19 @@ cmx_service_new(const struct rdma_cmx_service_attr *attr, kuid_t uid,
 	start.fresh = kzalloc(sizeof(*start.fresh), GFP_KERNEL_ACCOUNT);
 	if (!start.fresh)
 		return ERR_PTR(-ENOMEM);
-	start.fresh->uid = uid;
-	s = cmx_service_alloc(attr);
+	s = cmx_service_alloc(attr, uid, user);
 	if (!s) {
 		kfree(start.fresh);
 		return ERR_PTR(-ENOMEM);
 	}
-	s->uid = uid;
-	s->counted = user;
-	s->confined = user;
 	s->event = event;
 	s->context = context;
+	start.fresh->uid = s->uid;
 	start.service = s;
 	/* On all ports or on none */
 	ret = cmx_sa_ports_for_each(s->net, cmx_service_prepare_port, &start);
 	if (!ret) {
-		cmx_service_call(cmx_service_start, &start);
+		cmx_service_call(s, cmx_service_start, &start);
 		ret = start.error;
 	}
 	/* Of ports that are down or removed by now */
@@ -324,7 +331,7 @@ struct rdma_cmx_service *
 rdma_cmx_advertise(const struct rdma_cmx_service_attr *attr,
 		   rdma_cmx_service_fn event, void *context)
 {
-	return cmx_service_new(attr, CMX_SERVICES_UID, false, event, context);
+	return cmx_service_new(attr, CMX_KERNEL_UID, false, event, context);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_advertise);
 
@@ -339,7 +346,7 @@ EXPORT_SYMBOL_GPL(rdma_cmx_advertise_for);
 void rdma_cmx_withdraw(struct rdma_cmx_service *s)
 {
 	trace_cmx_withdraw(s);
-	cmx_service_call(cmx_service_end, s);
+	cmx_service_call(s, cmx_service_end, s);
 	/* Those that may have found the callback */
 	wait_var_event(&s->reports, !atomic_read(&s->reports));
 	cmx_service_put(s);
@@ -377,7 +384,7 @@ void rdma_cmx_service_get_state(struct rdma_cmx_service *s,
 	struct cmx_service_state get = { .service = s, .state = state };
 
 	memset(state, 0, sizeof(*state));
-	cmx_service_call(cmx_service_state, &get);
+	cmx_service_call(s, cmx_service_state, &get);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_service_get_state);
 
@@ -413,7 +420,7 @@ unsigned int rdma_cmx_service_get_ports(struct rdma_cmx_service *s,
 		.room = room,
 	};
 
-	cmx_service_call(cmx_service_ports, &get);
+	cmx_service_call(s, cmx_service_ports, &get);
 	return get.n;
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_service_get_ports);

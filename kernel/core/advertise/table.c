@@ -36,20 +36,20 @@ static LIST_HEAD(cmx_service_users);
 DECLARE_WAIT_QUEUE_HEAD(cmx_service_wait);	/* for the end of a record */
 
 static struct workqueue_struct *cmx_record_wq;
-static struct workqueue_struct *cmx_service_call_wq;
+struct cmx_users cmx_service_callers = CMX_USERS_INIT(cmx_service_callers);
 
 struct cmx_service_call {
-	struct work_struct work;
+	struct cmx_job job;
 	void (*fn)(void *arg);
 	void *arg;
 	struct completion done;
 };
 
-static void cmx_service_call_work(struct work_struct *work)
+static void cmx_service_call_run(struct cmx_job *job)
 {
-	struct cmx_service_call *call = container_of(work,
+	struct cmx_service_call *call = container_of(job,
 						     struct cmx_service_call,
-						     work);
+						     job);
 
 	mutex_lock(&cmx_service_lock);
 	call->fn(call->arg);
@@ -61,18 +61,22 @@ static void cmx_service_call_work(struct work_struct *work)
 /*
  * Calls @fn under the lock, in a work item, and waits for the end. @fn waits for
  * nothing else, so that the calls do not wait for a callback that makes one.
+ * The queue is scheduled round robin over the users.
  */
-void cmx_service_call(void (*fn)(void *arg), void *arg)
+void cmx_service_call(struct rdma_cmx_service *s, void (*fn)(void *arg),
+		      void *arg)
 {
-	struct cmx_service_call call = { .fn = fn, .arg = arg };
+	struct cmx_service_call call = {
+		.job.run = cmx_service_call_run,
+		.fn = fn,
+		.arg = arg,
+	};
 
 	/* Lockdep knows the order as if the caller took it. */
 	might_lock(&cmx_service_lock);
 	init_completion(&call.done);
-	INIT_WORK_ONSTACK(&call.work, cmx_service_call_work);
-	queue_work(cmx_service_call_wq, &call.work);
+	cmx_user_run(s->caller, &call.job);
 	wait_for_completion(&call.done);
-	destroy_work_on_stack(&call.work);
 }
 
 /* Wakes waiters for the end of a record. */
@@ -85,6 +89,7 @@ void cmx_service_put(struct rdma_cmx_service *s)
 {
 	if (!refcount_dec_and_test(&s->ref))
 		return;
+	cmx_user_put(s->caller);
 	put_net(s->net);
 	kfree(s);
 	cmx_stat_dec(live_services);
@@ -241,9 +246,9 @@ int cmx_service_init(void)
 	cmx_record_wq = alloc_workqueue("rdma_cmx_service", WQ_UNBOUND, 0);
 	if (!cmx_record_wq)
 		return -ENOMEM;
-	cmx_service_call_wq = alloc_ordered_workqueue("rdma_cmx_service_call",
-						      WQ_MEM_RECLAIM);
-	if (cmx_service_call_wq)
+	cmx_service_callers.wq = alloc_ordered_workqueue("rdma_cmx_service_call",
+							 WQ_MEM_RECLAIM);
+	if (cmx_service_callers.wq)
 		return 0;
 	destroy_workqueue(cmx_record_wq);
 	return -ENOMEM;
@@ -252,6 +257,6 @@ int cmx_service_init(void)
 /* No record is left. The last work items may not have returned. */
 void cmx_service_exit(void)
 {
-	destroy_workqueue(cmx_service_call_wq);
+	destroy_workqueue(cmx_service_callers.wq);
 	destroy_workqueue(cmx_record_wq);
 }

@@ -277,7 +277,8 @@ cmx_records_get(const struct rdma_cmx_services_attr *attr, kuid_t uid,
 	if (!ret && !r.count)
 		ret = -ENODEV;
 	if (!ret)
-		ret = cmx_records_query(&r, uid);
+		ret = cmx_records_query(&r, confined ? uid :
+					cmx_services_uid(attr->net));
 	out = ret ? ERR_PTR(ret) : cmx_records_merge(&r);
 	for (i = 0; i < r.count; i++)
 		cmx_sa_request_release(&r.port[i]);
@@ -295,7 +296,7 @@ EXPORT_SYMBOL_GPL(rdma_cmx_get_services_for);
 struct rdma_cmx_services *
 rdma_cmx_get_services(const struct rdma_cmx_services_attr *attr)
 {
-	return cmx_records_get(attr, CMX_SERVICES_UID, false);
+	return cmx_records_get(attr, CMX_KERNEL_UID, false);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_get_services);
 

@@ -26,6 +26,7 @@
 struct ucmx_service {
 	refcount_t ref;
 	u32 handle;
+	bool shown;			/* visible; the table's lock guards it */
 	u64 uid;
 	u64 owner;
 	struct ucmx_file *file;
@@ -33,21 +34,6 @@ struct ucmx_service {
 	struct rdma_cmx_service *service;	/* NULL: withdrawn */
 	atomic_t changed;		/* since its last query: 0 or 1 */
 };
-
-/*
- * An entry of the table whose service may not be found yet. Its handle is
- * allocated before, so that showing it cannot fail.
- */
-static void *ucmx_service_hidden(struct ucmx_service *s)
-{
-	return xa_tag_pointer(s, 1);
-}
-
-/* The service of a visible entry, or NULL */
-static struct ucmx_service *ucmx_service_visible(void *entry)
-{
-	return xa_pointer_tag(entry) ? NULL : entry;
-}
 
 void ucmx_services_init(struct ucmx_file *file)
 {
@@ -94,7 +80,7 @@ static void ucmx_service_unseen(struct ucmx_service *s)
 	mutex_unlock(&s->mutex);
 }
 
-/* Takes over the table's reference. The handle is hidden or freed. */
+/* Takes over the table's reference. The handle is freed, or nobody uses it. */
 static void ucmx_service_end(struct ucmx_service *s)
 {
 	mutex_lock(&s->mutex);
@@ -172,10 +158,18 @@ static int ucmx_service_start(struct ucmx_service *s,
 	return PTR_ERR_OR_ZERO(s->service);
 }
 
+/* Under the table's lock. Returns the service, if it is visible, or NULL. */
+static struct ucmx_service *ucmx_service_find(struct ucmx_file *file, u32 handle)
+{
+	struct ucmx_service *s = xa_load(&file->services, handle);
+
+	return s && s->shown ? s : NULL;
+}
+
 /*
- * Allocates a handle for @s, which is hidden. Handles ascend, so that a stale one
- * finds no other service. Not xa_alloc_cyclic(), which uses a former one if it
- * has no memory.
+ * Allocates a handle for @s, which is not visible yet. Handles ascend, so that a
+ * stale one finds no other service. Not xa_alloc_cyclic(), which uses a former
+ * one if it has no memory.
  */
 static int ucmx_service_enter(struct ucmx_file *file, struct ucmx_service *s)
 {
@@ -185,8 +179,7 @@ static int ucmx_service_enter(struct ucmx_file *file, struct ucmx_service *s)
 	do {
 		/* Before the lock is released for memory. 0 is no handle. */
 		s->handle = ++file->last_service ?: ++file->last_service;
-		ret = __xa_insert(&file->services, s->handle,
-				  ucmx_service_hidden(s), GFP_KERNEL);
+		ret = __xa_insert(&file->services, s->handle, s, GFP_KERNEL);
 	} while (ret == -EBUSY);
 	xa_unlock(&file->services);
 	return ret;
@@ -220,8 +213,9 @@ int ucmx_advertise(struct ucmx_cmd *cmd)
 	ret = ucmx_service_start(s, arg);
 	if (ret)
 		goto err_written;
-	/* The entry exists, so this allocates nothing. */
-	xa_store(&file->services, s->handle, s, 0);
+	xa_lock(&file->services);
+	s->shown = true;
+	xa_unlock(&file->services);
 	return 0;
 
 err_written:
@@ -250,7 +244,7 @@ int ucmx_withdraw(struct ucmx_cmd *cmd)
 	if (put_user(0, &uarg->events_reported))
 		return -EFAULT;
 	xa_lock(&file->services);
-	s = ucmx_service_visible(xa_load(&file->services, arg->handle));
+	s = ucmx_service_find(file, arg->handle);
 	if (s && ((arg->owner && arg->owner != s->owner) ||
 		  !ucmx_uid_is(s->uid, arg->uid)))
 		s = NULL;
@@ -269,7 +263,7 @@ static struct ucmx_service *ucmx_service_get(struct ucmx_file *file, u32 handle)
 	struct ucmx_service *s;
 
 	xa_lock(&file->services);
-	s = ucmx_service_visible(xa_load(&file->services, handle));
+	s = ucmx_service_find(file, handle);
 	if (s)
 		refcount_inc(&s->ref);
 	xa_unlock(&file->services);

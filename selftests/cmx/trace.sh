@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # OPS-03: the scripts for bpftrace in Documentation/trace. The kernel has their
 # tracepoints and fields, and each begin and end event have the same key. Then
-# bpftrace runs them, and their reports match. Its compiler is as large as the
-# image, so the guest reads it from the host's /usr by 9p.
+# bpftrace runs them, and their reports match; for SA queries see trace_ib.sh.
 . /usr/lib/rdma-cmx/selftests/cmx/functions
+. /usr/lib/rdma-cmx/selftests/cmx/trace_functions
 
 trace=/sys/kernel/tracing
 events=$trace/events/rdma_cmx
-scripts=/usr/lib/rdma-cmx/selftests/cmx/trace
 
 # uses FILE: prints "TRACEPOINT FIELD" for each field of a probe, "TRACEPOINT -"
 # for each probe
@@ -77,42 +76,7 @@ like "cmx_lookup_done has it, too" "$log" \
 
 # --- bpftrace ----------------------------------------------------------------
 
-usr=/run/host-usr
-trap 'umount $usr 2>/dev/null' EXIT
-
-# traced SCRIPT: what it prints while $work runs, from start to end; ${did[]}: how
-# far each counter went meanwhile
-work=/tmp/test/work
-declare -A did
-traced() {
-	local name
-
-	for name in name_lookups name_hits completed failed; do
-		did[$name]=$(counter $name)
-	done
-	# -c does not accept a script.
-	# shellcheck disable=SC2046 # a command and its arguments
-	out=$(timeout 250 $(usr_program $usr bpftrace) -c "/bin/bash $work" \
-		"$scripts/$1" 2>/tmp/test/err)
-	is "$1: exit code" $? 0 || diag "$(cat /tmp/test/err)"
-	for name in "${!did[@]}"; do
-		did[$name]=$(($(counter "$name") - did[$name]))
-	done
-	diag "$out"
-}
-
-# sum REGEX: sum of all rows of a histogram, or of the numbers of maps
-sum() {
-	awk -v map="^@$1:\$" '
-		/^@/ { on = $1 ~ map; if (on && NF > 1) n += $2 }
-		on && /^[[(]/ { sub(/\|.*/, ""); n += $NF }
-		END { print n + 0 }' <<<"$out"
-}
-
-if ! usr_mount $usr 2>/dev/null || [ ! -x $usr/bin/bpftrace ]; then
-	skip "bpftrace runs the scripts" "the host has none for this guest"
-	finish
-fi
+bpftrace_needed
 # At least two lookups, one response of the cache, which may expire on a host
 # that stops, and one failure
 cat >$work <<-'END'
@@ -127,7 +91,7 @@ cat >$work <<-'END'
 	} >/dev/null 2>&1
 	exit 0
 END
-traced names.bt
+traced names.bt name_lookups name_hits
 like "names.bt: the name that fails" "$out" \
 	'^nosuch\.bpf\.test: error -2 after [0-9]+ ms$'
 ok "names.bt: there were lookups" test "${did[name_lookups]}" -ge 2
@@ -135,7 +99,7 @@ is "names.bt: the time of each lookup" "$(sum lookup_ms)" \
 	"${did[name_lookups]}"
 ok "names.bt: the cache had one" test "${did[name_hits]}" -ge 1
 is "names.bt: each answer of the cache" "$(sum cached)" "${did[name_hits]}"
-traced queries.bt
+traced queries.bt completed failed
 ok "queries.bt: there were resolutions" test "${did[completed]}" -ge 2
 is "queries.bt: the time of each resolution" "$(sum resolution_us)" \
 	$((did[completed] + did[failed]))

@@ -67,11 +67,7 @@ guest_start() {
 	alpha)
 		shape=(-m $((1536 + megabytes)) -smp "$cpus")
 		wire_add alpha beta 1
-		# For cmx/trace and programs/podman: bpftrace's compiler is as
-		# large as the image, and Podman has 33 MB.
-		[ "$boots" = debug ] ||
-			shape+=(-virtfs "local,path=/usr,mount_tag=usr,\
-security_model=none,readonly=on")
+		usr_share
 		;;
 	beta)
 		# For one processor that can never have company, QEMU's emulation
@@ -86,6 +82,7 @@ security_model=none,readonly=on")
 		# locks that it waits for.
 		[ "$accel" != tcg ] || cpus='1,maxcpus=2'
 		shape=(-m $((2048 + megabytes)) -smp "$cpus")
+		usr_share
 		;;
 	delta)
 		shape=(-m $((1024 + megabytes)) -smp "$cpus")
@@ -108,6 +105,14 @@ random.trust_cpu=on net.ifnames=0 rdinit=/init \
 sysctl.kernel.hung_task_timeout_secs=300 \
 cmx.role=$name cmx.kernel=$kernel cmx.mode=$mode cmx.test=$only cmx.quick=$quick cmx.rows=$(rows_of "$kernel") cmx.fuzz=${FUZZ:-}" \
 		-serial "file:$out/$name.console" "${shape[@]}" "$@"
+}
+
+# For cmx/trace, cmx/trace_ib and programs/podman: bpftrace's compiler is as large
+# as the image, and Podman has 33 MB.
+usr_share() {
+	[ "$boots" = debug ] ||
+		shape+=(-virtfs "local,path=/usr,mount_tag=usr,\
+security_model=none,readonly=on")
 }
 
 # A local socket on each side: no port to collide on, no order to keep

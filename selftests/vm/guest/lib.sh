@@ -300,7 +300,7 @@ ended_well() {
 # usr_mount FOLDER: the host's /usr, for programs that are too large for the image;
 # alpha and gamma have it, except on the debug kernel.
 usr_mount() {
-	mkdir -p "$1" && modprobe -qa 9pnet_virtio 9p &&
+	mkdir -p "$1" && modprobe -qa virtio_pci 9pnet_virtio 9p &&
 		mount -t 9p -o trans=virtio,version=9p2000.L,ro,cache=loose usr "$1"
 }
 

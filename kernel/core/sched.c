@@ -11,12 +11,6 @@
 
 #include "sched.h"
 
-/*
- * Waiters of a lookup are called one after another, and one user may have any
- * number of them. Users do not share a lookup that has more than this.
- */
-#define CMX_SCHED_SHARED	1024
-
 /* For tables with keys of users: a user cannot choose the chain. */
 u32 cmx_hash(const void *data, size_t len)
 {
@@ -158,7 +152,7 @@ cmx_sched_find(const struct cmx_sched_entity *like)
 	hash_for_each_possible(sched->lookups, entity, hash, like->hash_value) {
 		if (entity->hash_value == like->hash_value &&
 		    ((entity->state == CMX_SCHED_RUNNING &&
-		      entity->count < CMX_SCHED_SHARED) ||
+		      entity->count < sched->ops->shared) ||
 		     (uid_eq(entity->user->uid, like->user->uid) &&
 		      list_empty(&entity->followers))) &&
 		    sched->ops->same(entity, like))
@@ -276,12 +270,12 @@ static void cmx_sched_gather(struct cmx_sched *sched,
 	struct hlist_node *tmp;
 	struct cmx_sched_entity *other;
 
-	if (entity->count >= CMX_SCHED_SHARED)
+	if (entity->count >= sched->ops->shared)
 		return;
 	hash_for_each_possible_safe(sched->lookups, other, tmp, hash,
 				    entity->hash_value) {
 		if (other == entity || other->state != CMX_SCHED_WAITING ||
-		    other->count >= CMX_SCHED_SHARED ||
+		    other->count >= sched->ops->shared ||
 		    other->hash_value != entity->hash_value ||
 		    !sched->ops->same(other, entity))
 			continue;

@@ -26,7 +26,8 @@
  *
  * If two users wait for the same key, each has a lookup, so that no user
  * changes another's place. When one of them gets a slot, lookups with the same
- * key follow it: they leave their queues and end with it.
+ * key follow it, unless it or they have too many waiters: they leave their
+ * queues and end with it.
  *
  * The owner's lock guards all of it. Only cmx_sched_forget() and
  * cmx_sched_complete() take it here. The time under it does not depend on the
@@ -151,6 +152,8 @@ struct cmx_sched_waiter {
  * @limits: returns the present limits; no slots: nothing starts. Under the lock
  * @start: the lookup has a slot; under the lock
  * @release: frees a lookup that never had a slot; without the lock
+ * @shared: users do not share a lookup with as many waiters, which are called
+ *	one after another
  */
 struct cmx_sched_ops {
 	bool (*same)(const struct cmx_sched_entity *a,
@@ -158,6 +161,7 @@ struct cmx_sched_ops {
 	struct cmx_sched_limits (*limits)(const struct cmx_sched *sched);
 	void (*start)(struct cmx_sched_entity *entity);
 	void (*release)(struct cmx_sched_entity *entity);
+	unsigned int shared;
 };
 
 /**

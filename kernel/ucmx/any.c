@@ -78,24 +78,17 @@ static void ucmx_any_error(struct ucmx_id *id, int status)
 	ucmx_event_post(ev);
 }
 
-/* Charges a race. The id's mutex is held. Returns 0 or -EAGAIN. */
-static int ucmx_any_charge(struct ucmx_id *id)
-{
-	/* The user has the charge of the large result of the race before. */
-	return id->any_large ? ucmx_request_charge(id->file, 1) :
-			       ucmx_call_charge(id->file);
-}
-
 /*
  * Sets what counts: a race, charged before, and a large result. Uncharges what
- * no longer does. The id's mutex is held.
+ * no longer does, but not the user if @keep. The id's mutex is held.
  */
-static void ucmx_any_count(struct ucmx_id *id, bool racing, bool large)
+static void ucmx_any_count(struct ucmx_id *id, bool racing, bool large,
+			   bool keep)
 {
 	spin_lock(&id->lock);
 	if (id->racing && !racing)
 		atomic_dec(&id->file->nr_requests);
-	if ((id->racing || id->any_large) && !racing && !large)
+	if ((id->racing || id->any_large) && !racing && !large && !keep)
 		atomic_dec(&id->file->user->requests);
 	id->racing = racing;
 	id->any_large = large;
@@ -105,7 +98,7 @@ static void ucmx_any_count(struct ucmx_id *id, bool racing, bool large)
 /* The id's mutex is held. */
 static void ucmx_any_ended(struct ucmx_id *id)
 {
-	ucmx_any_count(id, false, id->any_large);
+	ucmx_any_count(id, false, id->any_large, false);
 }
 
 /* The callback has run, but may not have returned. */
@@ -287,7 +280,7 @@ void ucmx_any_end(struct ucmx_id *id)
 	/* The callback finds the id dead, or does not run. */
 	rdma_cmx_connect_cancel(any->connector);
 	mutex_lock(&id->mutex);
-	ucmx_any_count(id, false, false);
+	ucmx_any_count(id, false, false, false);
 	mutex_unlock(&id->mutex);
 	ucmx_any_free(any);
 	id->any = NULL;
@@ -316,23 +309,25 @@ static bool ucmx_any_is_large(const struct rdma_cmx_result *res)
 }
 
 /*
- * Starts a race of a command. The id's mutex is held. After an error the object
- * of the race before counts as it did.
+ * Starts a race of a command. The id's mutex is held. @charged: the user has a
+ * charge, which the race takes over. A large result of the race before has one,
+ * too. After an error that object and that charge are as before.
  */
-int ucmx_any_start(struct ucmx_id *id, struct ucmx_any *any)
+int ucmx_any_start(struct ucmx_id *id, struct ucmx_any *any, bool charged)
 {
 	bool before = id->any_large;
 	int ret;
 
 	ret = ucmx_any_reserve(id, any);
 	if (!ret)
-		ret = ucmx_any_charge(id);
+		ret = charged || before ? ucmx_request_charge(id->file, 1) :
+					  ucmx_call_charge(id->file);
 	if (ret)
 		return ret;
-	ucmx_any_count(id, true, ucmx_any_is_large(any->result));
+	ucmx_any_count(id, true, ucmx_any_is_large(any->result), false);
 	ret = ucmx_any_launch(id, any, GFP_KERNEL_ACCOUNT);
 	if (ret)
-		ucmx_any_count(id, false, before);
+		ucmx_any_count(id, false, before, charged);
 	return ret;
 }
 
@@ -367,6 +362,7 @@ static int ucmx_any_first(struct ucmx_id *id,
 			  struct ucmx_any_qps **qps)
 {
 	struct ucmx_any *any, *old;
+	bool charged = false;
 	int ret;
 
 	if (!arg->timeout_ms || arg->step || arg->error || arg->reason ||
@@ -389,7 +385,8 @@ static int ucmx_any_first(struct ucmx_id *id,
 		ret = -EINVAL;
 	if (!ret) {
 		ucmx_query_limits(id, &any->limited, &any->own_dev);
-		ret = ucmx_any_start(id, any);
+		charged = !id->any_large && ucmx_result_charged(id);
+		ret = ucmx_any_start(id, any, charged);
 	}
 	if (ret) {
 		ucmx_any_free(any);
@@ -398,7 +395,7 @@ static int ucmx_any_first(struct ucmx_id *id,
 	spin_lock(&id->lock);
 	old = id->any;
 	id->any = any;
-	ucmx_result_raced(id);
+	ucmx_result_raced(id, charged);
 	spin_unlock(&id->lock);
 	ucmx_any_free(old);
 	return 0;
@@ -478,7 +475,7 @@ static int ucmx_any_go_on(struct ucmx_id *id,
 	ucmx_any_drop_path(id);
 	/* Peers have seen the numbers: the rest race for their route. */
 	any->qps = NULL;
-	ret = ucmx_any_start(id, any);
+	ret = ucmx_any_start(id, any, false);
 	if (ret) {
 		*failed = before;
 		any->qps = qps;

@@ -79,7 +79,7 @@ ucmx_any_winner(const struct ucmx_any *any)
 /* any.c, for the unit tests */
 struct ucmx_any *ucmx_any_alloc(struct ucmx_id *id,
 				const struct rdma_cmx_resolve_any *arg);
-int ucmx_any_start(struct ucmx_id *id, struct ucmx_any *any);
+int ucmx_any_start(struct ucmx_id *id, struct ucmx_any *any, bool charged);
 void ucmx_any_done(struct rdma_cmx_connector *connector, struct rdma_cm_id *cm,
 		   struct rdma_cmx_connect_report *report, void *context);
 

@@ -309,10 +309,22 @@ struct rdma_cmx_result *ucmx_result_get(struct ucmx_id *id)
 	return res;
 }
 
-/* A race counts for the result of @id from now on. The id's lock is held. */
-void ucmx_result_raced(struct ucmx_id *id)
+/* True if the user has the charge of @id's result, by the id's mutex */
+bool ucmx_result_charged(const struct ucmx_id *id)
 {
-	ucmx_query_uncharge(id->query);
+	return id->query->charged;
+}
+
+/*
+ * A race counts for the result of @id from now on. It has taken the charge of
+ * the user over, if @taken. The id's lock is held.
+ */
+void ucmx_result_raced(struct ucmx_id *id, bool taken)
+{
+	if (taken)
+		id->query->charged = false;
+	else
+		ucmx_query_uncharge(id->query);
 }
 
 /* The limits of the request of a result. The id's mutex is held. */

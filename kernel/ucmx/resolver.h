@@ -37,7 +37,8 @@ void ucmx_call_uncharge(struct ucmx_file *file);
 int ucmx_query_start(struct ucmx_id *id, struct ucmx_request *req);
 int ucmx_query_give_names(struct ucmx_id *id, const struct cmx_given *given);
 struct rdma_cmx_result *ucmx_result_get(struct ucmx_id *id);
-void ucmx_result_raced(struct ucmx_id *id);
+bool ucmx_result_charged(const struct ucmx_id *id);
+void ucmx_result_raced(struct ucmx_id *id, bool taken);
 void ucmx_query_limits(struct ucmx_id *id, bool *limited, bool *own_dev);
 bool ucmx_result_take(struct ucmx_id *id, struct rdma_cmx_result *res);
 

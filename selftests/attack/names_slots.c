@@ -2,8 +2,8 @@
 /*
  * Users query many names of a silent name server. The name of another user
  * resolves while all of theirs still wait. So does a name of a kernel consumer
- * when there are more users than slots. A user who has many ids in a user
- * namespace is one user. A limit of 0 is invalid.
+ * when there are more users than slots. Users share the lookup of one name. A
+ * user who has many ids in a user namespace is one user. A limit of 0 is invalid.
  */
 #include "uapi.h"
 
@@ -138,6 +138,39 @@ TEST_F_TIMEOUT(slots, names, 280)
 	ASSERT_EQ(0, attackers_start(self->pids, started, ATTACKERS));
 	EXPECT_TRUE(consumer_resolves("kernel.any.cmx.test"));
 	EXPECT_LT(2 * slots, number_get(COUNTERS "live_lookups"));
+}
+
+/* Another user shares the lookup of a name for which very many wait. */
+TEST_F_TIMEOUT(slots, one_name, 280)
+{
+	double began = now_ms();
+	uint32_t id[2];
+	int fd[2], i, ret;
+
+	/* Longer than it takes to send them */
+	ASSERT_EQ(0, helper_timeout(40));
+	fd[0] = dev_open(O_NONBLOCK);
+	fd[1] = dev_open(O_NONBLOCK);
+	for (i = 0; i < 1100; i++) {
+		ASSERT_EQ(0, id_create(fd[i % 2], RDMA_PS_TCP, 1, &id[0]));
+		ASSERT_EQ(0, name_query(fd[i % 2], id[0], "one.silent.test",
+					TIMEOUT));
+	}
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, id_create(fd[0], RDMA_PS_TCP, 1, &id[i]));
+	/* A query counts for the user who sends it. */
+	ASSERT_EQ(0, setreuid(2000, -1));
+	ret = name_query(fd[0], id[0], "one.silent.test", TIMEOUT);
+	if (!ret)
+		ret = name_query(fd[0], id[1], "other.silent.test", TIMEOUT);
+	ASSERT_EQ(0, setreuid(0, -1));
+	EXPECT_EQ(0, ret);
+	/* One of each name */
+	EXPECT_EQ(2, number_get(COUNTERS "live_lookups")) {
+		TH_LOG("after %.0f ms", now_ms() - began);
+	}
+	close(fd[0]);
+	close(fd[1]);
 }
 
 /* With ids 1 to 12 of a user namespace of user 1000 */

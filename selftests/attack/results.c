@@ -28,6 +28,7 @@
 #define SMALL		16		/* entries of a result that is small */
 #define LARGE		(SMALL + 1)
 #define USER_REQUESTS	UCMX_PARAMETERS "max_user_requests"
+#define REQUESTS	UCMX_PARAMETERS "max_requests"
 
 struct names {
 	struct rdma_cmx_names head;
@@ -390,6 +391,18 @@ static int race_start(int fd, uint32_t id, uint32_t delay_ms)
 	return call(fd, RESOLVE_ANY, &arg);
 }
 
+/* A file may have no request. */
+static int race_refused(int fd, uint32_t id)
+{
+	long requests = number_get(REQUESTS);
+	int ret;
+
+	if (requests <= 0 || number_set(REQUESTS, 0))
+		return -1;
+	ret = race_start(fd, id, 0);
+	return number_set(REQUESTS, requests) ? -1 : ret;
+}
+
 /* The number of entries in the last race of the id, or a negative errno */
 static int race_entries(int fd, uint32_t id)
 {
@@ -420,26 +433,29 @@ TEST_F(results, raced_and_taken)
 		ASSERT_EQ(0, id_create(fd[i % 2], RDMA_PS_TCP, 1, &id[i]));
 	ASSERT_TRUE(user_has(fd[0], 0));
 	for (i = 0; i < 2; i++) {
-		/* One for those that stay, one for the result, one to race */
-		ASSERT_EQ(0, number_set(USER_REQUESTS, i + 2));
+		/* Those that stay, and the result, whose charge the race gets */
+		ASSERT_EQ(0, number_set(USER_REQUESTS, i + 1));
 		ASSERT_EQ(0, result_make(fd[i], PLAIN, LARGE, id[i]));
 		ASSERT_EQ(LARGE, race_fail(fd[i], id[i]));
 		EXPECT_TRUE(user_has(fd[i], i + 1));
 		ASSERT_EQ(0, result_take(fd[i], id[i]));
 		EXPECT_TRUE(user_has(fd[i], i + 1));
 	}
-	/* At the limit nothing changes: the result is there, no race was. */
+	/* At the limit of a file nothing changes: the result is there, no race was. */
 	ASSERT_EQ(0, number_set(USER_REQUESTS, 3));
 	ASSERT_EQ(0, result_make(fd[0], PLAIN, LARGE, id[2]));
-	EXPECT_EQ(-EAGAIN, race_start(fd[0], id[2], 0));
+	EXPECT_EQ(-EAGAIN, race_refused(fd[0], id[2]));
 	EXPECT_EQ(-ENOENT, race_entries(fd[0], id[2]));
 	EXPECT_FALSE(event_pending(fd[0]));
 	EXPECT_TRUE(user_has(fd[0], 3));
-	/* The end of an id frees one, also for another file. */
-	ASSERT_EQ(0, number_set(USER_REQUESTS, 3));
-	EXPECT_LE(0, id_destroy(fd[1], id[1]));
+	/* The user's limit is lower now: a race that needs no charge starts. */
+	ASSERT_EQ(0, number_set(USER_REQUESTS, 0));
 	EXPECT_EQ(LARGE, race_fail(fd[0], id[2]));
 	EXPECT_EQ(0, result_take(fd[0], id[2]));
+	EXPECT_TRUE(user_has(fd[0], 3));
+	/* The end of an id frees one, also for another file. */
+	EXPECT_LE(0, id_destroy(fd[1], id[1]));
+	EXPECT_TRUE(user_has(fd[0], 2));
 	EXPECT_TRUE(user_has(fd[1], 2));
 	/* The close of the file ends all. */
 	close(fd[0]);
@@ -456,7 +472,7 @@ TEST_F(results, small_and_taken)
 	ASSERT_LT(0, self->user_requests);
 	fd = dev_open(O_NONBLOCK);
 	for (i = 0; i < 5; i++) {
-		ASSERT_EQ(0, number_set(USER_REQUESTS, 2));
+		ASSERT_EQ(0, number_set(USER_REQUESTS, 1));
 		ASSERT_EQ(0, id_create(fd, RDMA_PS_TCP, 1, &id));
 		ASSERT_EQ(0, result_make(fd, PLAIN, SMALL, id));
 		ASSERT_EQ(SMALL, race_fail(fd, id));
@@ -476,8 +492,8 @@ TEST_F(results, raced_again)
 	ASSERT_LT(0, self->user_requests);
 	fd = dev_open(O_NONBLOCK);
 	ASSERT_EQ(0, id_create(fd, RDMA_PS_TCP, 1, &id));
-	/* A race that fails at the start does not count. */
-	ASSERT_EQ(0, number_set(USER_REQUESTS, 2));
+	/* After a race that fails at the start the result counts. */
+	ASSERT_EQ(0, number_set(USER_REQUESTS, 1));
 	ASSERT_EQ(0, result_make(fd, PLAIN, LARGE, id));
 	EXPECT_EQ(-EINVAL, race_start(fd, id, 9));
 	EXPECT_TRUE(user_has(fd, 1));
@@ -494,10 +510,9 @@ TEST_F(results, raced_again)
 	ASSERT_EQ(0, number_set(USER_REQUESTS, 2));
 	EXPECT_EQ(SMALL, race_fail(fd, id));
 	EXPECT_TRUE(user_has(fd, 0));
-	/* A large one at the limit leaves the small one. */
+	/* A large one at the limit of the file leaves the small one. */
 	ASSERT_EQ(0, result_make(fd, PLAIN, LARGE, id));
-	ASSERT_EQ(0, number_set(USER_REQUESTS, 1));
-	EXPECT_EQ(-EAGAIN, race_start(fd, id, 0));
+	EXPECT_EQ(-EAGAIN, race_refused(fd, id));
 	EXPECT_EQ(SMALL, race_entries(fd, id));
 	EXPECT_FALSE(event_pending(fd));
 	EXPECT_TRUE(user_has(fd, 1));

@@ -109,7 +109,7 @@ TEST_F(any, source_port)
 
 TEST_F(any, limits)
 {
-	long max = number_get(UCMX_PARAMETERS "max_requests");
+	long max = number_get(UCMX_PARAMETERS "max_requests"), user_max;
 	int ret;
 
 	ASSERT_EQ(0, result(self->fd, self->id, 4420, ADDR_RDMA, OWN6));
@@ -117,19 +117,21 @@ TEST_F(any, limits)
 	ret = any(self->fd, self->id, 0, 1000);
 	ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_requests", max));
 	EXPECT_EQ(-EAGAIN, ret);
-	max = number_get(UCMX_PARAMETERS "max_user_requests");
-	/* The result counts, too. */
+	/* The race counts for its user instead of the result. */
+	user_max = number_get(UCMX_PARAMETERS "max_user_requests");
 	ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_user_requests", 1));
-	ret = any(self->fd, self->id, 0, 1000);
-	ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_user_requests", max));
-	EXPECT_EQ(-EAGAIN, ret);
-	EXPECT_EQ(0, any(self->fd, self->id, 0, 60000));
+	ret = any(self->fd, self->id, 0, 60000);
+	ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_user_requests", user_max));
+	EXPECT_EQ(0, ret);
 	EXPECT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &self->ev));
 	/* The next candidate counts, too. Without a race nothing changes. */
-	max = number_get(UCMX_PARAMETERS "max_requests");
 	ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_requests", 0));
 	ret = any_next(self->fd, self->id, EIO, 0);
 	ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_requests", max));
+	EXPECT_EQ(-EAGAIN, ret);
+	ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_user_requests", 0));
+	ret = any_next(self->fd, self->id, EIO, 0);
+	ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_user_requests", user_max));
 	EXPECT_EQ(-EAGAIN, ret);
 	ASSERT_EQ(0, CANDIDATES());
 	EXPECT_EQ(0, self->winner);

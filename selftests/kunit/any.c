@@ -114,7 +114,7 @@ static int race_start(struct bed *b)
 	int ret;
 
 	mutex_lock(&b->f.id->mutex);
-	ret = ucmx_any_start(b->f.id, b->any);
+	ret = ucmx_any_start(b->f.id, b->any, false);
 	mutex_unlock(&b->f.id->mutex);
 	return ret;
 }

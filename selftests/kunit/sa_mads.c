@@ -82,6 +82,11 @@ static void mads_due(struct kunit *test)
 	m[1].generation--;
 	KUNIT_EXPECT_TRUE(test, cmx_sa_mads_due(l));
 	m[1].generation++;
+	/* An event has cancelled the first one, which is still here. */
+	KUNIT_EXPECT_FALSE(test, cmx_sa_mads_due(l));
+	m[0].generation--;
+	KUNIT_EXPECT_TRUE(test, cmx_sa_mads_due(l));
+	m[0].generation++;
 	/* The first one is not cancelled. */
 	cmx_sa_mad_remove(l, &m[1]);
 	port_of()->mads = 64;

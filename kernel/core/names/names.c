@@ -334,6 +334,8 @@ static const struct cmx_sched_ops cmx_names_ops = {
 	.limits = cmx_lookup_limits,
 	.start = cmx_lookup_start,
 	.release = cmx_lookup_free,
+	/* A user's waiters are limited, by max_user_requests. */
+	.shared = UINT_MAX,
 };
 
 static void cmx_lookup_work(struct work_struct *work)

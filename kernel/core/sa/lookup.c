@@ -97,6 +97,8 @@ const struct cmx_sched_ops cmx_sa_lookup_ops = {
 	.limits = cmx_sa_limits,
 	.start = cmx_sa_lookup_start,
 	.release = cmx_sa_lookup_release,
+	/* One user may have any number of waiters. */
+	.shared = 1024,
 };
 
 /*

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* References of a lookup, for lookup.c and the files below it. Any context. */
+/*
+ * References of a lookup, for lookup.c and the files below it. In process
+ * context, without locks: the last put may sleep.
+ */
 #include <linux/slab.h>
 
 #include "sa/internal.h"

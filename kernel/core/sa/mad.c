@@ -60,7 +60,8 @@ static void cmx_sa_mads_thin(struct cmx_sa_lookup *l)
 /*
  * Under cmx_sa_lock. With many MADs the next one of @l cancels the last one,
  * whose response may be long. So that one has as much time as all before it had.
- * An event has cancelled those of an older generation.
+ * An event has cancelled those of an older generation, but ib_mad may not have
+ * returned them yet.
  */
 bool cmx_sa_mads_due(const struct cmx_sa_lookup *l)
 {
@@ -71,7 +72,8 @@ bool cmx_sa_mads_due(const struct cmx_sa_lookup *l)
 		return true;
 	first = list_first_entry(&l->mads, struct cmx_sa_mad, node);
 	last = list_last_entry(&l->mads, struct cmx_sa_mad, node);
-	return last->generation != cmx_sa_cache_generation(&l->port->cache) ||
+	return first->generation != last->generation ||
+	       last->generation != cmx_sa_cache_generation(&l->port->cache) ||
 	       time_after_eq(jiffies, 2 * last->sent_at - first->sent_at);
 }
 

@@ -9,43 +9,28 @@
  * A user who does not attack connects all the time. At the end no object is
  * left, and all slots are free.
  */
-#include "uapi.h"
+#include "connect_races.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "harness.h"
-
-#define WINDOW		PARAMETERS "connect_window"
-#define QUEUE		PARAMETERS "connect_queue"
-#define WAIT_MS		PARAMETERS "connect_wait_ms"
-#define REPLY_MS	PARAMETERS "connect_reply_ms"
-#define WAITS		COUNTERS "live_connect_waits"
-#define CONSUMER	"/sys/kernel/debug/cmx_consumer/command"
-#define DEVICE_ADDR	"10.97.0.1"
-#define HOUR_MS		3600000
 #define STORM_MS	8000
-#define ATTACKERS	3
 #define THREADS		3
 #define CELLS		64
 #define FILES		3
 #define VICTIM		3000
 #define VICTIM_CONNECTS	3
-#define MANY		60
 
 /* Ports of the listeners */
 #define SERVED		22001	/* accepts */
-#define SILENT		22002	/* never accepts */
 #define MORTAL		22003	/* killed and restarted at times */
 #define REMOVABLE	22004	/* of DEVICE_ADDR */
 
 static struct shared {
-	_Atomic uint32_t calls;
 	_Atomic bool calm, served;
 	_Atomic int connected, nexts;
 } *shared;
@@ -57,39 +42,12 @@ static struct {
 	const char *addr;
 } mine;
 
-/* The CM rejects queue pair numbers of connections in time-wait. */
-static void param_set(struct rdma_cmx_conn_param *param)
-{
-	param->qp_num = ++shared->calls & 0xffffff;
-	param->retry_count = 7;
-	param->rnr_retry_count = 7;
-	param->responder_resources = 1;
-	param->initiator_depth = 1;
-	param->private_data_len = param->qp_num % 20;
-}
-
-static int connect_call(int fd, uint32_t id)
-{
-	struct rdma_cmx_connect arg = { .id = id };
-
-	param_set(&arg.param);
-	return call(fd, CONNECT, &arg);
-}
-
 static int accept_call(int fd, uint32_t id)
 {
 	struct rdma_cmx_connect arg = { .id = id, .uid = 3 };
 
 	param_set(&arg.param);
 	return call(fd, ACCEPT, &arg);
-}
-
-static int listen_at(int fd, const char *addr, uint16_t port)
-{
-	uint32_t id;
-
-	return id_create(fd, RDMA_PS_TCP, 1, &id) ?:
-	       id_bind(fd, id, addr, port) ?: id_listen(fd, id);
 }
 
 /* Accepts all requests, and destroys the ids some time later. */
@@ -382,42 +340,6 @@ static pid_t attacker_start(int i)
 	_exit(0);
 }
 
-static bool waits_are(long n)
-{
-	double end = now_ms() + 60000;
-
-	while (number_get(WAITS) != n && now_ms() < end)
-		poll(NULL, 0, 10);
-	return number_get(WAITS) == n;
-}
-
-static int device_add(void)
-{
-	return system("rdma link add rxe_rm type rxe netdev cmxrm0");
-}
-
-static int device_del(void)
-{
-	return system("rdma link del rxe_rm 2>/dev/null");
-}
-
-static int netdev_add(void)
-{
-	return system("ip link add cmxrm0 type dummy && "
-		      "ip addr add " DEVICE_ADDR "/24 dev cmxrm0 && "
-		      "ip link set cmxrm0 up");
-}
-
-static void text_put(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "w");
-
-	if (!f)
-		return;
-	fputs(text, f);
-	fclose(f);
-}
-
 static void parameter_change(void)
 {
 	static const long windows[] = { 64, 64, 64, 65, 128, 0 };
@@ -429,15 +351,6 @@ static void parameter_change(void)
 	number_set(WAIT_MS, waits[rand() % 3]);
 }
 
-/* A slot stays occupied for an hour, unless it is released. */
-static void parameters_calm(void)
-{
-	number_set(WINDOW, 64);
-	number_set(QUEUE, 65536);
-	number_set(WAIT_MS, HOUR_MS);
-	number_set(REPLY_MS, HOUR_MS);
-}
-
 static void pid_again(pid_t *pid, pid_t fresh)
 {
 	pids_kill(pid, 1);
@@ -447,94 +360,6 @@ static void pid_again(pid_t *pid, pid_t fresh)
 static bool unload_refused(void)
 {
 	return syscall(SYS_delete_module, "rdma_ucmx", O_NONBLOCK) < 0;
-}
-
-/* The file of another process may still be open for a moment. */
-static bool consumer_unloaded(void)
-{
-	double end = now_ms() + 60000;
-	int ret;
-
-	while ((ret = system("rmmod cmx_consumer 2>/dev/null")) &&
-	       now_ms() < end)
-		poll(NULL, 0, 20);
-	return !ret;
-}
-
-FIXTURE(races) {
-	long window, queue, wait, reply;
-	pid_t serve, silent, mortal, victim, pids[ATTACKERS];
-};
-
-FIXTURE_SETUP(races)
-{
-	ASSERT_TRUE(counter_wait("live_files", 0));
-	ASSERT_EQ(0, system("modprobe cmx_consumer"));
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(MAP_FAILED, shared);
-	self->window = number_get(WINDOW);
-	self->queue = number_get(QUEUE);
-	self->wait = number_get(WAIT_MS);
-	self->reply = number_get(REPLY_MS);
-	parameters_calm();
-	ASSERT_EQ(0, netdev_add());
-	ASSERT_EQ(0, device_add());
-}
-
-FIXTURE_TEARDOWN(races)
-{
-	pids_kill(self->pids, ATTACKERS);
-	pids_kill(&self->victim, 1);
-	pids_kill(&self->serve, 1);
-	pids_kill(&self->silent, 1);
-	pids_kill(&self->mortal, 1);
-	system("rmmod cmx_consumer 2>/dev/null");
-	EXPECT_TRUE(waits_are(0));
-	EXPECT_TRUE(nothing_left());
-	EXPECT_TRUE(number_gone(COUNTERS "live_connects"));
-	EXPECT_TRUE(number_gone(COUNTERS "live_results"));
-	number_set(WINDOW, self->window);
-	number_set(QUEUE, self->queue);
-	number_set(WAIT_MS, self->wait);
-	number_set(REPLY_MS, self->reply);
-	device_del();
-	EXPECT_EQ(0, system("ip link del cmxrm0"));
-}
-
-/* Number of missing slots of the port, or a negative number */
-static long slots_missing_now(void)
-{
-	int fd = dev_open(O_NONBLOCK), passive = dev_open(O_NONBLOCK), i, j;
-	long missing = -1;
-	uint16_t port;
-	uint32_t id;
-
-	for (i = 0; i < 5; i++) {
-		if (listener_new(passive, 1, &id, &port))
-			goto out;
-		for (j = 0; j < 7; j++)
-			if (active_new(fd, 2, port, &id) ||
-			    connect_call(fd, id))
-				goto out;
-	}
-	/* 35 connects for half of 64 slots, and one slot for root */
-	missing = number_get(WAITS) - 2;
-out:
-	close(fd);
-	close(passive);
-	return waits_are(0) ? missing : -1;
-}
-
-/* At times five listeners share the four windows of a set. */
-static long slots_missing(void)
-{
-	long missing = 1;
-	int i;
-
-	for (i = 0; i < 3 && missing > 0; i++)
-		missing = slots_missing_now();
-	return missing;
 }
 
 static bool all_happened(long waited)
@@ -550,6 +375,8 @@ TEST_F(races, storm)
 	long waited = number_get(COUNTERS "connect_waits");
 	int round, i;
 
+	shared = memory_share(sizeof(*shared));
+	ASSERT_NE(MAP_FAILED, shared);
 	self->serve = user_start(0, serve_run, NULL);
 	while (!shared->served && now_ms() < end + 60000)
 		poll(NULL, 0, 10);
@@ -590,52 +417,6 @@ TEST_F(races, storm)
 	memset(self->pids, 0, sizeof(self->pids));
 	self->mortal = 0;
 	ASSERT_TRUE(waits_are(0));
-	EXPECT_EQ(0, slots_missing());
-}
-
-/*
- * Many ids of a process wait, and the second of two connects of a kernel
- * consumer. Then the consumer, the device or the process ends.
- */
-static int many_run(void *arg)
-{
-	const char *addr = addr_rdma = arg;
-	int fd = dev_open(O_NONBLOCK), silent = dev_open(O_NONBLOCK), i;
-	char text[64];
-	uint32_t id;
-
-	if (listen_at(silent, addr, SILENT))
-		return 1;
-	for (i = 0; i < MANY; i++)
-		if (active_new(fd, 7, SILENT, &id) || connect_call(fd, id))
-			return 1;
-	snprintf(text, sizeof(text),
-		 "connect-start twice deadline=600000 -- %s %u", addr, SILENT);
-	text_put(CONSUMER, text);
-	pause();
-	return 0;
-}
-
-/* Sent: half of 16, one of the user, and one of the kernel */
-#define MANY_WAIT	(MANY - 9)
-
-TEST_F(races, device)
-{
-	self->serve = user_start(0, many_run, DEVICE_ADDR);
-	ASSERT_TRUE(waits_are(MANY_WAIT + 1));
-	EXPECT_EQ(0, device_del());
-	EXPECT_TRUE(waits_are(0));
-}
-
-TEST_F(races, killed)
-{
-	self->serve = user_start(0, many_run, (void *)ADDR_RDMA);
-	ASSERT_TRUE(waits_are(MANY_WAIT + 1));
-	EXPECT_TRUE(consumer_unloaded());
-	EXPECT_TRUE(waits_are(MANY_WAIT));
-	pids_kill(&self->serve, 1);
-	self->serve = 0;
-	EXPECT_TRUE(waits_are(0));
 	EXPECT_EQ(0, slots_missing());
 }
 

@@ -19,7 +19,6 @@
 #define WINDOW		PARAMETERS "connect_window"
 #define REPLY_MS	PARAMETERS "connect_reply_ms"
 #define WAIT_MS		PARAMETERS "connect_wait_ms"
-#define WAITS		COUNTERS "live_connect_waits"
 #define HOUR_MS		3600000
 #define DESTS		32
 #define LISTENERS	320	/* of the attacker */

@@ -16,7 +16,6 @@
 #define WINDOW		PARAMETERS "connect_window"
 #define REPLY_MS	PARAMETERS "connect_reply_ms"
 #define WAIT_MS		PARAMETERS "connect_wait_ms"
-#define WAITS		COUNTERS "live_connect_waits"
 #define LISTENERS	8
 #define CONNECTS	20	/* of an attacker, to each listener */
 #define ATTACKERS	3

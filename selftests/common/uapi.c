@@ -87,6 +87,15 @@ bool number_gone(const char *path)
 	return !value;
 }
 
+bool waits_are(long n)
+{
+	double end = now_ms() + 60000;
+
+	while (number_get(WAITS) != n && now_ms() < end)
+		poll(NULL, 0, 10);
+	return number_get(WAITS) == n;
+}
+
 int other_user_open(void)
 {
 	int fd = -1;

@@ -27,6 +27,11 @@ int query_result(int fd);
 /* Waits until the number in a file is 0. */
 bool number_gone(const char *path);
 
+/* Connects that wait for a slot */
+#define WAITS		COUNTERS "live_connect_waits"
+/* Waits until there are so many; false after 60 s. */
+bool waits_are(long n);
+
 int user_become(uid_t uid);
 /* Opens the device without blocking, for another user: the real one counts. */
 int other_user_open(void);

@@ -18,17 +18,7 @@
 #define QUEUE		PARAMETERS "connect_queue"
 #define WAIT_MS		PARAMETERS "connect_wait_ms"
 #define REPLY_MS	PARAMETERS "connect_reply_ms"
-#define WAITS		COUNTERS "live_connect_waits"
 #define OUTSTANDING	9
-
-static bool waits_are(long n)
-{
-	double end = now_ms() + 60000;
-
-	while (number_get(WAITS) != n && now_ms() < end)
-		poll(NULL, 0, 10);
-	return number_get(WAITS) == n;
-}
 
 FIXTURE(wait) {
 	long window, queue, ms, reply;

@@ -30,7 +30,7 @@ helgrind() {
 }
 
 for program in process/threads process/acks process/requests process/fork \
-	lib/sync; do
+	lib/sync lib/calls; do
 	ok "helgrind: $program" helgrind $program
 done
 # With threads that the library creates

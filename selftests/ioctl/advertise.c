@@ -2,83 +2,23 @@
 /*
  * ADVERTISE, WITHDRAW and QUERY_ADVERTISED: fields, permissions, limits,
  * changes that poll() reports, memory that cannot be written, the end of a
- * process. GET_SERVICES, which returns the records of all users. SV-01
+ * process. SV-01
  */
-#include "uapi.h"
+#include "advertise.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
-#include <stddef.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "harness.h"
-
-#define PORTS		4	/* of the simulated fabric */
-#define WAIT_MS		90000
 #define ROUNDS		200
 #define UNCHANGED	0xa5a5a5a5	/* a handle before the call */
-
-FIXTURE(advertise) {
-	int fd;
-	struct rdma_cmx_advertise arg;
-};
-
-FIXTURE_SETUP(advertise)
-{
-	self->fd = dev_open(O_NONBLOCK);
-	ASSERT_LE(0, self->fd);
-	memset(&self->arg, 0, sizeof(self->arg));
-	self->arg.service_id = 0x1061100;
-	self->arg.uid = 7;
-	self->arg.owner = 8;
-	strcpy((char *)self->arg.name, "ioctl");
-	memset(self->arg.data, 0x5d, sizeof(self->arg.data));
-}
-
-FIXTURE_TEARDOWN(advertise)
-{
-	close(self->fd);
-	EXPECT_TRUE(counter_wait("live_advertised", 0));
-	EXPECT_TRUE(number_gone(COUNTERS "live_services"));
-	EXPECT_TRUE(number_gone(COUNTERS "live_service_records"));
-}
 
 static int withdraw(int fd, uint32_t handle)
 {
 	struct rdma_cmx_destroy arg = { .handle = handle };
 
 	return call(fd, WITHDRAW, &arg);
-}
-
-static int query(int fd, uint32_t handle, struct rdma_cmx_query_advertised *arg,
-		 struct rdma_cmx_service_port *ports, uint32_t room)
-{
-	memset(arg, 0, sizeof(*arg));
-	arg->handle = handle;
-	arg->ports = (uintptr_t)ports;
-	arg->max_ports = room;
-	arg->port_size = sizeof(*ports);
-	return call(fd, QUERY_ADVERTISED, arg);
-}
-
-/* Waits for changes until @wanted ports are set; false after the deadline. */
-static bool set_wait(int fd, uint32_t handle, uint32_t wanted)
-{
-	struct pollfd pfd = { .fd = fd, .events = POLLPRI };
-	struct rdma_cmx_query_advertised arg;
-	double end = now_ms() + WAIT_MS;
-
-	while (!query(fd, handle, &arg, NULL, 0)) {
-		if (arg.num_ports == wanted && arg.num_set == wanted)
-			return true;
-		if (now_ms() > end || poll(&pfd, 1, end - now_ms()) != 1)
-			break;
-	}
-	fprintf(stderr, "# %u of %u ports are set, error %d\n", arg.num_set,
-		arg.num_ports, arg.error);
-	return false;
 }
 
 TEST_F(advertise, SV_01_set_and_withdrawn)
@@ -278,22 +218,6 @@ static int user_namespace_run(void *arg)
 	return unshare(CLONE_NEWUSER) ? 250 : advertise_run(arg);
 }
 
-/* The user owns the namespace, which has no device. */
-static int network_run(void *arg)
-{
-	struct rdma_cmx_query_advertised state;
-	struct rdma_cmx_advertise *service = arg;
-	int fd = dev_open(O_NONBLOCK);
-
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
-		return 250;
-	if (call(fd, ADVERTISE, service))
-		return 251;
-	if (query(fd, service->handle, &state, NULL, 0))
-		return 252;
-	return state.num_ports ? 253 : -state.error;
-}
-
 TEST_F(advertise, SEC_rights)
 {
 	EXPECT_EQ(EPERM, user_end(user_start(1000, advertise_run, &self->arg)));
@@ -438,183 +362,6 @@ TEST_F(advertise, SEC_05_killed)
 	EXPECT_TRUE(counter_wait("live_advertised", 0));
 	EXPECT_TRUE(number_gone(COUNTERS "live_service_records"));
 	EXPECT_EQ(0, services_are(0));
-}
-
-struct records {
-	struct rdma_cmx_get_services arg;
-	struct rdma_cmx_service_record records[8];
-};
-
-/* Reads the records of a service; NULL: of all. */
-static int records_get(int fd, const char *service, struct records *r)
-{
-	memset(r, 0, sizeof(*r));
-	memset(r->records, 0xa5, sizeof(r->records));
-	if (service)
-		strcpy((char *)r->arg.service, service);
-	r->arg.records = (uintptr_t)r->records;
-	r->arg.max_records = 8;
-	r->arg.record_size = sizeof(r->records[0]);
-	r->arg.timeout_ms = 60000;
-	return call(fd, GET_SERVICES, &r->arg);
-}
-
-TEST_F(advertise, SV_01_records)
-{
-	struct records r;
-	unsigned int i, k;
-
-	self->arg.lease_s = 300;
-	ASSERT_EQ(0, call(self->fd, ADVERTISE, &self->arg));
-	ASSERT_TRUE(set_wait(self->fd, self->arg.handle, PORTS));
-	for (k = 0; k < 2; k++) {
-		/* By name, and by id */
-		ASSERT_EQ(0, records_get(self->fd, k ? "0x1061100" : "ioctl",
-					 &r));
-		EXPECT_EQ(PORTS, r.arg.num_ports);
-		EXPECT_EQ(0, r.arg.error);
-		/* Each SA has all records; each record is returned once. */
-		ASSERT_EQ(PORTS, r.arg.num_records);
-		for (i = 0; i < PORTS; i++) {
-			EXPECT_EQ(0x1061100, r.records[i].service_id);
-			EXPECT_EQ(300, r.records[i].lease_s);
-			EXPECT_EQ(0xffff, r.records[i].pkey);
-			EXPECT_EQ(0, r.records[i].reserved);
-			EXPECT_EQ(1, r.records[i].port_num);
-			EXPECT_STREQ("ioctl", (char *)r.records[i].name);
-			EXPECT_EQ(0, memcmp(r.records[i].data, self->arg.data,
-					    64));
-		}
-		EXPECT_EQ(0xa5, *(uint8_t *)&r.records[PORTS]);
-	}
-	/* The rest of the array is unchanged. */
-	r.arg.max_records = PORTS - 1;
-	memset(r.records, 0xa5, sizeof(r.records));
-	EXPECT_EQ(-ENOSPC, call(self->fd, GET_SERVICES, &r.arg));
-	EXPECT_EQ(PORTS, r.arg.num_records);
-	EXPECT_EQ(0xa5, *(uint8_t *)r.records);
-	strcpy((char *)r.arg.dev, "nosuch0");
-	EXPECT_EQ(-ENODEV, call(self->fd, GET_SERVICES, &r.arg));
-	EXPECT_EQ(0, records_get(self->fd, "nosuch", &r));
-	EXPECT_EQ(0, r.arg.num_records);
-	EXPECT_EQ(PORTS, r.arg.num_ports);
-	EXPECT_EQ(0, records_get(self->fd, NULL, &r));
-	EXPECT_EQ(PORTS, r.arg.num_records);
-}
-
-/* A struct that is longer than the kernel's ends with zeros. */
-TEST_F(advertise, record_size)
-{
-	struct {
-		struct rdma_cmx_service_record record;
-		uint8_t more[40];
-	} wide[PORTS];
-	struct records r;
-	int i, k;
-
-	ASSERT_EQ(0, call(self->fd, ADVERTISE, &self->arg));
-	ASSERT_TRUE(set_wait(self->fd, self->arg.handle, PORTS));
-	ASSERT_EQ(0, records_get(self->fd, "ioctl", &r));
-	memset(wide, 0xa5, sizeof(wide));
-	r.arg.records = (uintptr_t)wide;
-	r.arg.max_records = PORTS;
-	r.arg.record_size = sizeof(wide[0]);
-	ASSERT_EQ(0, call(self->fd, GET_SERVICES, &r.arg));
-	for (i = 0; i < PORTS; i++) {
-		EXPECT_EQ(0x1061100, wide[i].record.service_id);
-		for (k = 0; k < 40; k++)
-			EXPECT_EQ(0, wide[i].more[k]);
-	}
-	r.arg.record_size = sizeof(r.records[0]) - 1;
-	EXPECT_EQ(-EINVAL, call(self->fd, GET_SERVICES, &r.arg));
-	r.arg.record_size = 4097;
-	EXPECT_EQ(-E2BIG, call(self->fd, GET_SERVICES, &r.arg));
-	r.arg.record_size = sizeof(r.records[0]);
-	r.arg.records = 8;
-	EXPECT_EQ(-EFAULT, call(self->fd, GET_SERVICES, &r.arg));
-	r.arg.flags = 1;
-	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, GET_SERVICES, &r.arg));
-	r.arg.flags = 0;
-	r.arg.service[63] = 1;
-	EXPECT_EQ(-EINVAL, call(self->fd, GET_SERVICES, &r.arg));
-	r.arg.service[63] = 0;
-	r.arg.dev_port = 1;
-	EXPECT_EQ(-EINVAL, call(self->fd, GET_SERVICES, &r.arg));
-}
-
-static int records_run(void *arg)
-{
-	struct records r;
-
-	return -records_get(dev_open(O_NONBLOCK), arg, &r) ?:
-	       100 + r.arg.num_records;
-}
-
-/* Every user may query a name; only root may query all. */
-TEST_F(advertise, SEC_records)
-{
-	ASSERT_EQ(0, call(self->fd, ADVERTISE, &self->arg));
-	ASSERT_TRUE(set_wait(self->fd, self->arg.handle, PORTS));
-	EXPECT_EQ(100 + PORTS, user_end(user_start(1000, records_run,
-						   "ioctl")));
-	EXPECT_EQ(EPERM, user_end(user_start(1000, records_run, NULL)));
-	EXPECT_EQ(100 + PORTS, user_end(user_start(0, records_run, NULL)));
-}
-
-static int shared_run(void *arg)
-{
-	return unshare(CLONE_NEWUSER | CLONE_NEWNET) ? 250 : records_run(arg);
-}
-
-/*
- * A user who creates a network namespace has capabilities there, but not for
- * the shared devices: the user may resolve names with them, but neither
- * advertise nor list.
- */
-TEST_F(advertise, SEC_shared_devices)
-{
-	ASSERT_EQ(0, call(self->fd, ADVERTISE, &self->arg));
-	ASSERT_TRUE(set_wait(self->fd, self->arg.handle, PORTS));
-	self->arg.service_id++;
-	ASSERT_EQ(0, fabric_bash("wait_for 40 rdma system set netns shared"));
-	EXPECT_EQ(100 + PORTS, user_end(user_start(1000, shared_run, "ioctl")));
-	EXPECT_EQ(ENODEV, user_end(user_start(1000, shared_run, NULL)));
-	EXPECT_EQ(ENODEV, user_end(user_start(1000, network_run, &self->arg)));
-	EXPECT_EQ(0, fabric_bash("wait_for 40 rdma system set netns exclusive"));
-}
-
-static void nothing(int sig)
-{
-}
-
-/* An SA that does not respond: the deadline, and a signal. */
-TEST_F(advertise, records_late)
-{
-	struct sigaction action = { .sa_handler = nothing };
-	struct records r;
-	double start, took = 1e9;
-	int i;
-
-	ASSERT_EQ(0, fabric_bash("sm_pause"));
-	memset(&r, 0, sizeof(r));
-	strcpy((char *)r.arg.service, "late");
-	r.arg.record_size = sizeof(r.records[0]);
-	r.arg.timeout_ms = 300;
-	/* Several attempts, as a guest may stop */
-	for (i = 0; i < 4 && took >= 5000; i++) {
-		start = now_ms();
-		EXPECT_EQ(-ETIMEDOUT, call(self->fd, GET_SERVICES, &r.arg));
-		took = now_ms() - start;
-	}
-	EXPECT_GT(5000, took);
-	sigaction(SIGALRM, &action, NULL);
-	/* Repeated: the first signal may come before the wait. */
-	ualarm(500000, 500000);
-	r.arg.timeout_ms = 60000;
-	EXPECT_EQ(-EINTR, call(self->fd, GET_SERVICES, &r.arg));
-	ualarm(0, 0);
-	EXPECT_EQ(0, fabric_bash("sm_resume"));
-	EXPECT_TRUE(number_gone(COUNTERS "live_sa_lookups"));
 }
 
 TEST_HARNESS_MAIN

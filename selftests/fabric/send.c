@@ -210,6 +210,11 @@ static void fab_stop_send_queue(struct rvt_qp *qp)
 	cancel_work_sync(&fqp->send);
 	spin_lock_irq(&fqp->mad_lock);
 	spin_unlock_irq(&fqp->mad_lock);
+	if (fab_qp_is_mad(qp)) {
+		/* ib_mad frees the QP before it waits for its receives. */
+		flush_work(&ibcq_to_rvtcq(qp->ibqp.recv_cq)->comptask);
+		flush_work(&qp->ibqp.recv_cq->work);
+	}
 }
 
 /* No request is in progress after the end of the work item */

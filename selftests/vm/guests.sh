@@ -103,6 +103,7 @@ guest_start() {
 mitigations=off no_timer_check $more \
 random.trust_cpu=on net.ifnames=0 rdinit=/init \
 sysctl.kernel.hung_task_timeout_secs=300 \
+sysctl.net.core.netdev_unregister_timeout_secs=60 \
 cmx.role=$name cmx.kernel=$kernel cmx.mode=$mode cmx.test=$only cmx.quick=$quick cmx.rows=$(rows_of "$kernel") cmx.fuzz=${FUZZ:-}" \
 		-serial "file:$out/$name.console" "${shape[@]}" "$@"
 }

@@ -148,7 +148,7 @@ TEST_F_TIMEOUT(slots, one_name, 280)
 	int fd[2], i, ret;
 
 	/* Longer than it takes to send them */
-	ASSERT_EQ(0, helper_timeout(40));
+	ASSERT_EQ(0, helper_timeout(20));
 	fd[0] = dev_open(O_NONBLOCK);
 	fd[1] = dev_open(O_NONBLOCK);
 	for (i = 0; i < 1100; i++) {

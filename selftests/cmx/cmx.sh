@@ -4,6 +4,8 @@
 # something is wrong. OPS-03: its counters. Data of MC-12 by its --count.
 . /usr/lib/rdma-cmx/selftests/cmx/functions
 
+names_wait 20
+
 json=/usr/lib/rdma-cmx/selftests/cmx/tools/json
 group=239.55.2.2
 

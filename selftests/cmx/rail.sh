@@ -5,6 +5,8 @@
 # comes first; rxe2 is in another subnet, and has no IPv6.
 . /usr/lib/rdma-cmx/selftests/cmx/functions
 
+names_wait 20
+
 mkdir -p /tmp/test
 consumer=/sys/kernel/debug/cmx_consumer
 

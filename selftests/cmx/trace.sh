@@ -6,6 +6,8 @@
 . /usr/lib/rdma-cmx/selftests/cmx/functions
 . /usr/lib/rdma-cmx/selftests/cmx/trace_functions
 
+names_wait 20
+
 trace=/sys/kernel/tracing
 events=$trace/events/rdma_cmx
 

@@ -11,15 +11,21 @@ four=$(fab_dev 4)
 # Two queries at least. Their number goes to a file, since there may be others
 # before bpftrace has attached its probes.
 cat >$work <<END
+	. /usr/lib/rdma-cmx/selftests/lib.sh
 	. /usr/lib/rdma-cmx/selftests/fabric.sh
-	counter=/sys/module/rdma_cmx/counters/sa_queries
 	cmx paths drop --all
-	before=\$(<\$counter)
+	before=\$(counter sa_queries)
 	cmx connect --route 10.66.0.3 7471
 	cmx connect --route 10.66.0.4 7471
-	echo \$((\$(<\$counter) - before)) >/tmp/test/queries
+	echo \$((\$(counter sa_queries) - before)) >/tmp/test/queries
+	seen=\$(counter sa_events)
+	event_counted() {
+		[ "\$(counter sa_events)" != "\$seen" ]
+	}
 	link_down $four
 	link_up $four
+	# A work item traces an event, and counts it afterwards.
+	wait_for 60 event_counted
 	exit 0
 END
 traced queries.bt sa_queries sa_subscribes

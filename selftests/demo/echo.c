@@ -24,7 +24,7 @@
 #include <rdma/rdma_cma.h>
 
 #define BLOCK 4096
-#define WAIT_MS 20000
+#define WAIT_MS 60000
 
 static unsigned char out[BLOCK], in[BLOCK];
 
@@ -232,10 +232,10 @@ static struct rdma_cm_id *reach(struct rdma_event_channel *channel,
 	if (rdma_create_id(channel, &id, NULL, ai->ai_port_space))
 		return fail("rdma_create_id"), NULL;
 	if (rdma_resolve_addr(id, ai->ai_src_len ? ai->ai_src_addr : NULL,
-			      ai->ai_dst_addr, 3000))
+			      ai->ai_dst_addr, 20000))
 		fail("rdma_resolve_addr");
 	else if (!event_wait(channel, RDMA_CM_EVENT_ADDR_RESOLVED) &&
-		 !rdma_resolve_route(id, 3000) &&
+		 !rdma_resolve_route(id, 20000) &&
 		 !event_wait(channel, RDMA_CM_EVENT_ROUTE_RESOLVED) &&
 		 !qp_make(id, mr) && !rdma_connect(id, &param) &&
 		 !event_wait(channel, RDMA_CM_EVENT_ESTABLISHED))

@@ -100,7 +100,7 @@ run "$service -C $first -n backup -i $id set"
 check "registered" succeeded
 run_client "saquery -C $client SR | grep -E 'ServiceID|ServiceGID|ServiceName'"
 # A retry would count as a second query.
-param sa_timeout_ms 3000
+param sa_timeout_ms 20000
 queries=$(sa_requests 0x12 0x0031)
 run_client 'cmx resolve --sa backup'
 check "found, with its id, on the server's port" said "$id"

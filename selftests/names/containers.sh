@@ -134,6 +134,8 @@ flood_stop() {
 }
 
 dns_up
+# Nothing here depends on the usual 4 s, and a failure is cached.
+names_wait 20
 for n in 1 2 3 4; do
 	container_start $n || { fail "container $n starts"; finish; }
 done

@@ -4,6 +4,8 @@
 # addresses and waits for none. An outstanding discovery is not started again.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 
+names_wait 20
+
 dev=eth0
 there=(10.55.0.31 10.55.0.32 fd55::31 fd55::32)
 silent=(10.55.0.77 fd55::77)

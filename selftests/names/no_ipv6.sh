@@ -4,6 +4,8 @@
 # both families, as a client and as a server.
 . /usr/lib/rdma-cmx/selftests/cmx/functions
 
+names_wait 20
+
 resolve() {
 	timeout 60 cmx resolve "$@" 2>&1
 }

@@ -9,6 +9,8 @@
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/programs/functions
 
+names_wait 20
+
 cdi=/etc/cdi/rdma-cmx.json
 device=/dev/infiniband/rdma_cmx
 stock=(/dev/infiniband/uverbs0 /dev/infiniband/rdma_cm)

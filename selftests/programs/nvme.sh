@@ -7,6 +7,8 @@
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/programs/nvme_functions
 
+names_wait 20
+
 follower='' other=''
 
 at_target() {

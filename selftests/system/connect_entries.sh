@@ -4,6 +4,8 @@
 # its queue pair; the first entry works. GAI-14: so a program that uses the
 # first entry reaches the storage network.
 . /usr/lib/rdma-cmx/selftests/lib.sh
+names_wait 20
+
 rc=/usr/lib/rdma-cmx/selftests/api/tools/rc
 
 serve() {

@@ -295,6 +295,12 @@ ended_well() {
 			<<<"$2"; }
 }
 
+# names_wait SECONDS: the deadline of the name helper until the test ends. A host
+# may stop for the usual 4 s.
+names_wait() {
+	sed -i "s/--timeout [0-9]*/--timeout $1/" /etc/request-key.d/rdma-cmx.conf
+}
+
 # --- Programs of the host ---------------------------------------------------
 
 # usr_mount FOLDER: the host's /usr, for programs that are too large for the image;

@@ -204,7 +204,7 @@ struct fab_packet {
 struct fab_qp {
 	struct rvt_qp *qp;
 	struct work_struct send;
-	spinlock_t mad_lock;
+	spinlock_t mad_lock;	/* QP0 and QP1: one sender */
 	struct rvt_qp *rx_from;
 	bool rx_kept;
 };

@@ -278,7 +278,7 @@ int rdma_cmx_connect_start_for(const struct rdma_cmx_connect_attr *attr,
 	if (!c)
 		return -ENOMEM;
 	c->user = cmx_user_get(&cmx_connect_users, given->uid, false,
-				     given->gfp);
+			       given->gfp);
 	c->limited = given->limited;
 	c->own_dev = given->own_dev;
 	c->has_ack_timeout = given->has_ack_timeout;

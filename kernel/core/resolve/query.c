@@ -125,9 +125,8 @@ kuid_t cmx_query_uid(const struct rdma_cmx_query *q)
 int cmx_query_user_set(struct rdma_cmx_query *q)
 {
 	if (!q->user)
-		q->user = cmx_user_get(&cmx_query_users,
-					     cmx_query_uid(q), q->kernel,
-					     GFP_KERNEL_ACCOUNT);
+		q->user = cmx_user_get(&cmx_query_users, cmx_query_uid(q),
+				       q->kernel, GFP_KERNEL_ACCOUNT);
 	return q->user ? 0 : -ENOMEM;
 }
 

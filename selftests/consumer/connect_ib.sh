@@ -33,7 +33,7 @@ do_ connect-end >/dev/null
 is "KA-02 RAI-06: by id" "$(connect -- - - sa service=$sid src=gid:"$own")" "$up"
 # The queries of rdma_cm are dropped, and not counted: IPoIB sends some, too. An
 # event of the port empties the cache: then again.
-for _ in 1 2 3 4 5; do
+for _ in {1..30}; do
 	events=$(counter sa_events)
 	connect -- - - sa service=kcsvc src=gid:"$own" >/dev/null
 	knob_set "$(fab_dev 1)" faults 'drop class=3 method=0x01 attr=0x35'

@@ -112,7 +112,7 @@ own_query() {
 	path 0 && path $tos && [ "$sent" = 1 ] &&
 		path $tos && [ "$sent" = 0 ] && path 0 && [ "$sent" = 0 ]
 }
-for _ in 1 2 3 4 5; do
+for _ in {1..30}; do
 	wait_for 90 own_query
 	found=$?
 	events=$(counter sa_events)

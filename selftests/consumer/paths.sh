@@ -77,7 +77,7 @@ is "KA-09: rdma_cm connects by the record" "$(do_ paths-use 1 0)" "used=0"
 
 # A connect by address needs no query: those of rdma_cm are dropped. An event of
 # the port empties the cache: then again.
-for _ in 1 2 3 4 5; do
+for _ in {1..30}; do
 	events=$(counter sa_events)
 	do_ paths "$addresses" >/dev/null
 	knob_set "$first" faults 'drop class=3 method=0x01 attr=0x35'

@@ -127,7 +127,7 @@ resolve
 is "GAI-09: one query for RC and UD" "$found" 2
 param sa_cache_ms 3600000
 # An event of the port empties the cache: then again.
-for _ in 1 2 3 4 5; do
+for _ in {1..30}; do
 	events=$(counter sa_events)
 	resolve
 	resolve

@@ -325,13 +325,16 @@ TEST_F(advertise, races)
 	EXPECT_EQ(0, counter("live_advertised"));
 }
 
-/* The result of saquery may be old. */
+/*
+ * The services of SEC_05_killed. The result of saquery may be old. A slow SA may
+ * still have services of other tests.
+ */
 static int services_are(int count)
 {
 	char command[128];
 
 	snprintf(command, sizeof(command),
-		 "n() { [ $(sa_services | grep -cx ioctl) = %d ]; }; wait_for 60 n",
+		 "n() { [ $(sa_services | grep -cx killed) = %d ]; }; wait_for 60 n",
 		 count);
 	return fabric_bash(command);
 }
@@ -344,6 +347,7 @@ TEST_F(advertise, SEC_05_killed)
 	pid_t pid;
 
 	ASSERT_EQ(0, pipe(pipes));
+	strcpy((char *)self->arg.name, "killed");
 	pid = fork();
 	if (!pid) {
 		int fd = dev_open(O_NONBLOCK);

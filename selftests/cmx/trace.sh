@@ -81,7 +81,7 @@ like "cmx_lookup_done has it, too" "$log" \
 bpftrace_needed
 # At least two lookups, one response of the cache, which may expire on a host
 # that stops, and one failure
-cat >$work <<-'END'
+cat >"$work" <<-'END'
 	hits=/sys/module/rdma_cmx/counters/name_hits
 	before=$(<$hits)
 	{

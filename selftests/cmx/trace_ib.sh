@@ -10,7 +10,7 @@ bpftrace_needed
 four=$(fab_dev 4)
 # Two queries at least. Their number goes to a file, since there may be others
 # before bpftrace has attached its probes.
-cat >$work <<END
+cat >"$work" <<END
 	. /usr/lib/rdma-cmx/selftests/lib.sh
 	. /usr/lib/rdma-cmx/selftests/fabric.sh
 	cmx paths drop --all
